@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 use self::backend::Backend;
 use self::decider::Decider;
-use self::reload::Live;
+use self::reload::LivePolicy;
 use self::snapshot::{SnapshotState, Snapshots};
 use crate::config::error::ConfigError;
 use crate::config::exposure;
@@ -35,7 +35,7 @@ use crate::telemetry::otlp::Tracer;
 /// Runtime of the server: its decider, with reloads, overrides, snapshots and logs.
 pub struct Runtime<C = SystemClock> {
     decider: Arc<Decider<C>>,
-    live: Live,
+    live: LivePolicy,
     /// Lock of the notes in the store: one task at a time reads or changes them.
     notes_lock: Mutex<()>,
     /// Address that the admin listener is bound to.
@@ -86,7 +86,7 @@ impl Runtime {
         }
         let network = Network::new(settings.server.clone(), certificates);
         Ok(Self {
-            live: Live::new(file, settings, gate.now_ms()),
+            live: LivePolicy::new(file, settings, gate.now_ms()),
             decider: Arc::new(Decider::new(gate, network, tracer)),
             notes_lock: Mutex::new(()),
             admin_address: OnceLock::new(),

@@ -11,7 +11,7 @@ use crate::protocols::health::StoreState;
 use crate::protocols::problem::Reply;
 use crate::runtime::Runtime;
 use crate::runtime::backend::Backend;
-use crate::runtime::snapshot::Restored;
+use crate::runtime::snapshot::RestoreOutcome;
 
 pub(super) fn status<C: Clock>(runtime: &Runtime<C>) -> Reply {
     let reload = runtime.reload_state();
@@ -115,9 +115,11 @@ fn certificates<C: Clock>(runtime: &Runtime<C>) -> Vec<Value> {
 fn snapshot<C: Clock>(runtime: &Runtime<C>) -> Value {
     let Some(state) = runtime.snapshot_state() else { return Value::Null };
     let restored = match state.restored {
-        Restored::Nothing => json!({ "found": "nothing" }),
-        Restored::Keys(keys) => json!({ "found": "keys", "keys": keys }),
-        Restored::SetAside(path) => json!({ "found": "damaged", "set_aside": path.display().to_string() }),
+        RestoreOutcome::Nothing => json!({ "found": "nothing" }),
+        RestoreOutcome::Keys(keys) => json!({ "found": "keys", "keys": keys }),
+        RestoreOutcome::SetAside(path) => {
+            json!({ "found": "damaged", "set_aside": path.display().to_string() })
+        }
     };
     json!({
         "file": state.path.display().to_string(),

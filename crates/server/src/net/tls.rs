@@ -48,11 +48,11 @@ pub(crate) struct ListenerTls {
     protocol: &'static [u8],
     config: ArcSwap<ServerConfig>,
     // One load at a time: the last one is in use.
-    last: Mutex<Last>,
+    last: Mutex<LastLoad>,
     refused: AtomicU64,
 }
 
-struct Last {
+struct LastLoad {
     digest: [u8; 32],
     validity: Option<Validity>,
     state: TlsState,
@@ -88,7 +88,7 @@ pub(crate) enum ReloadOutcome {
 }
 
 /// Connection after its handshake.
-pub(crate) struct Accepted {
+pub(crate) struct AcceptedConnection {
     pub(crate) stream: TlsStream<TrackedIo<TcpStream, RecordTracker>>,
     /// SHA-256 of the client's certificate, if it has one.
     pub(crate) certificate: Option<[u8; 32]>,
@@ -121,13 +121,13 @@ impl ListenerTls {
         };
         files.warn_of_open_key(setting);
         expiry::warn(setting, identity.validity, state.loaded_at_ms);
-        let last = Mutex::new(Last { digest: contents.digest(), validity: identity.validity, state });
+        let last = Mutex::new(LastLoad { digest: contents.digest(), validity: identity.validity, state });
         let config = ArcSwap::new(identity.config);
         Ok(Self { setting, files, protocol, config, last, refused: AtomicU64::new(0) })
     }
 
     /// Performs the handshake on a new connection. A refused client gets an alert.
-    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Accepted> {
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<AcceptedConnection> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
         let stream =
             match acceptor.accept(TrackedIo::new(stream, RecordTracker::default())).into_fallible().await {
@@ -141,7 +141,7 @@ impl ListenerTls {
             };
         let presented = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let certificate = presented.map(|certificate| Sha256::digest(certificate).into());
-        Ok(Accepted { stream, certificate })
+        Ok(AcceptedConnection { stream, certificate })
     }
 
     /// Reads the files again. It may block.

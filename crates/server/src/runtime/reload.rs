@@ -19,7 +19,7 @@ use apply::Reporting;
 pub use error::ReloadError;
 pub use source::PolicySource;
 pub(crate) use source::digest;
-pub use state::{ReloadState, Reloaded};
+pub use state::{ReloadState, ReloadSummary};
 
 use super::Runtime;
 use super::file_watch::{FileContent, WatchedFiles};
@@ -27,16 +27,16 @@ use super::overrides::Overrides;
 use crate::config::Settings;
 
 /// Policy in force, with its source.
-pub(crate) struct Live {
+pub(crate) struct LivePolicy {
     source: Option<PolicySource>,
     /// Locked from reading a file until it is in force, so that no older content follows a newer
     /// one.
     reload_lock: Mutex<()>,
-    pub(crate) now: Mutex<InForce>,
+    pub(crate) now: Mutex<ActiveConfig>,
 }
 
 /// Policy and settings in force.
-pub(crate) struct InForce {
+pub(crate) struct ActiveConfig {
     /// Rules of the file, without temporary overrides.
     pub(crate) file: Policy,
     settings: Arc<Settings>,
@@ -46,10 +46,11 @@ pub(crate) struct InForce {
     pub(crate) overrides: Overrides,
 }
 
-impl Live {
+impl LivePolicy {
     pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
         let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
-        let now = InForce { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
+        let now =
+            ActiveConfig { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
         Self { source: None, reload_lock: Mutex::new(()), now: Mutex::new(now) }
     }
 
@@ -90,7 +91,7 @@ impl<C: Clock> Runtime<C> {
     }
 
     /// Reloads the policy now. An invalid file changes nothing; its errors are logged too.
-    pub async fn reload(self: &Arc<Self>) -> Result<Reloaded, ReloadError>
+    pub async fn reload(self: &Arc<Self>) -> Result<ReloadSummary, ReloadError>
     where
         C: 'static,
     {
@@ -100,7 +101,7 @@ impl<C: Clock> Runtime<C> {
     }
 
     /// Reloads on this thread, which waits for the disk.
-    pub fn reload_now(&self) -> Result<Reloaded, ReloadError> {
+    pub fn reload_now(&self) -> Result<ReloadSummary, ReloadError> {
         let source = match self.live.source() {
             Ok(source) => source,
             Err(error) => {
@@ -130,7 +131,7 @@ impl<C: Clock> Runtime<C> {
     }
 
     /// Applies the rules of the file with the overrides that fit them.
-    pub(super) fn renew(&self, now: &mut InForce) {
+    pub(super) fn renew(&self, now: &mut ActiveConfig) {
         let policy = now.overrides.over(&now.file, self.gate().now_ms());
         self.gate().replace(policy);
     }

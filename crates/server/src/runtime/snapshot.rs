@@ -26,7 +26,7 @@ pub struct SnapshotState {
     /// The file.
     pub path: PathBuf,
     /// Content of the file at startup.
-    pub restored: Restored,
+    pub restored: RestoreOutcome,
     /// Time of the last write, by this process or by the one whose file was restored.
     pub last_saved_at_ms: Option<u64>,
     /// Time of the next write: an interval after the last one of this process, or after its start.
@@ -41,7 +41,7 @@ pub struct SnapshotState {
 
 /// Content of a snapshot file at startup.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Restored {
+pub enum RestoreOutcome {
     /// There was no file.
     Nothing,
     /// Number of keys in the file.

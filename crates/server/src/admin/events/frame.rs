@@ -27,7 +27,7 @@ pub(super) fn hello<C: Clock>(runtime: &Runtime<C>, history: &SampleHistory) -> 
         "version": env!("CARGO_PKG_VERSION"),
         "at_ms": runtime.gate().now_ms(),
         "policy": { "digest": runtime.reload_state().policy_digest },
-        "history": history.moments(),
+        "history": history.points(),
     });
     event(RETRY, "hello", &hello)
 }

@@ -17,7 +17,7 @@ const RECENT_SAMPLES: usize = 10;
 /// History of samples.
 #[derive(Default)]
 pub(super) struct SampleHistory {
-    moments: VecDeque<Moment>,
+    points: VecDeque<HistoryPoint>,
     latencies: VecDeque<Latency>,
     /// Denials of each series.
     denials: VecDeque<Vec<u64>>,
@@ -27,7 +27,7 @@ pub(super) struct SampleHistory {
 
 /// Point of a chart.
 #[derive(Serialize)]
-pub(super) struct Moment {
+pub(super) struct HistoryPoint {
     at_ms: u64,
     totals: Totals,
     latency_us: Option<Quantiles>,
@@ -38,7 +38,7 @@ impl SampleHistory {
     pub(super) fn push(&mut self, sample: Sample) {
         let Sample { at_ms, totals, series, latency } = sample;
         let latency_us = self.latency_us(&latency);
-        push(&mut self.moments, Moment { at_ms, totals, latency_us }, CHART_SAMPLES);
+        push(&mut self.points, HistoryPoint { at_ms, totals, latency_us }, CHART_SAMPLES);
         push(&mut self.latencies, latency, RECENT_SAMPLES);
         if !self.has_names_of(&series) {
             // Another policy: its denials until now are not recent.
@@ -49,8 +49,8 @@ impl SampleHistory {
     }
 
     /// Points of the charts, the oldest first.
-    pub(super) fn moments(&self) -> &VecDeque<Moment> {
-        &self.moments
+    pub(super) fn points(&self) -> &VecDeque<HistoryPoint> {
+        &self.points
     }
 
     /// Latency of recent decisions; `None` if none was timed.

@@ -32,15 +32,15 @@ use crate::telemetry::otlp::Trace;
 const SHOULD_RATE_LIMIT: &str = "envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
 /// Call in progress.
-pub(super) type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type WaitFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Start of a call.
 pub(super) enum CallStart {
     Done,
     /// A future that waits for its message, for the store, or for its client.
-    Waits(Waiting),
+    Waits(WaitFuture),
     /// A watch, which lasts as long as the connection and does not prolong it.
-    Watch(Waiting),
+    Watch(WaitFuture),
 }
 
 /// Refusal of a call.

@@ -13,7 +13,7 @@ use hyper::Request;
 use slidegate::Clock;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::call::{CallStart, Waiting, begin};
+use super::call::{CallStart, WaitFuture, begin};
 use super::connection_state::ConnectionState;
 use super::frames::{Frames, HeaderBlock, HeaderBlockState};
 use super::tracker::GrpcTracker;
@@ -96,8 +96,8 @@ struct GrpcConnection<S, C> {
     heads: HeaderBlockState,
     /// Calls that were accepted and have not begun.
     accepted: Vec<(Request<RecvStream>, SendResponse<Bytes>)>,
-    waiting: FuturesUnordered<Waiting>,
-    watches: FuturesUnordered<Waiting>,
+    waiting: FuturesUnordered<WaitFuture>,
+    watches: FuturesUnordered<WaitFuture>,
     served: u32,
     /// Calls that were cancelled before they began, less those that were not.
     cancelled: usize,

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::connection_state::ConnectionState;
 use super::message;
 use super::message::Messages;
-use super::reply::{Gone, Outbox};
+use super::reply::{Outbox, StreamClosed};
 use super::routes::{Route, SERVICES};
 use crate::net::connections::Order;
 use files::DescriptorFiles;
@@ -48,7 +48,7 @@ pub(super) async fn serve<C: Clock>(
                     sent = outbox.send(answer, connection.bounds.write) => sent,
                     status = messages.overflow() => break Some(status),
                 };
-                if let Err(Gone) = sent {
+                if let Err(StreamClosed) = sent {
                     return;
                 }
             }

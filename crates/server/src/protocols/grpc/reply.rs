@@ -19,10 +19,10 @@ pub(super) type GrpcOutcome = Result<Bytes, Status>;
 
 /// The client has left, or does not read.
 #[derive(Debug)]
-pub(super) struct Gone;
+pub(super) struct StreamClosed;
 
 /// Responds to a call. Returns the response if the client has no window for it yet.
-pub(super) fn reply(respond: SendResponse<Bytes>, outcome: GrpcOutcome) -> Option<Unsent> {
+pub(super) fn reply(respond: SendResponse<Bytes>, outcome: GrpcOutcome) -> Option<UnsentReply> {
     let message = match outcome {
         Ok(message) => message,
         Err(status) => {
@@ -33,7 +33,7 @@ pub(super) fn reply(respond: SendResponse<Bytes>, outcome: GrpcOutcome) -> Optio
     let mut outbox = Outbox::open(respond).ok()?;
     outbox.stream.reserve_capacity(message.len());
     if outbox.stream.capacity() < message.len() {
-        return Some(Unsent { outbox, message });
+        return Some(UnsentReply { outbox, message });
     }
     if outbox.stream.send_data(message, false).is_ok() {
         outbox.end(None);
@@ -62,12 +62,12 @@ fn head() -> Response<()> {
 }
 
 /// Response that waits for its client.
-pub(super) struct Unsent {
+pub(super) struct UnsentReply {
     outbox: Outbox,
     message: Bytes,
 }
 
-impl Unsent {
+impl UnsentReply {
     /// Sends the response as the client opens its window, for a limited time.
     pub(super) async fn send(mut self, time: Duration) {
         if self.outbox.send(self.message, time).await.is_ok() {
@@ -82,29 +82,29 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    pub(super) fn open(mut respond: SendResponse<Bytes>) -> Result<Self, Gone> {
-        let stream = respond.send_response(head(), false).map_err(|_| Gone)?;
+    pub(super) fn open(mut respond: SendResponse<Bytes>) -> Result<Self, StreamClosed> {
+        let stream = respond.send_response(head(), false).map_err(|_| StreamClosed)?;
         Ok(Self { stream })
     }
 
     /// Sends a message, in parts if the window is smaller.
-    pub(super) async fn send(&mut self, mut message: Bytes, time: Duration) -> Result<(), Gone> {
+    pub(super) async fn send(&mut self, mut message: Bytes, time: Duration) -> Result<(), StreamClosed> {
         let sent = timeout(time, async {
             while !message.is_empty() {
                 let window_bytes = self.window(message.len()).await?;
                 let part = message.split_to(window_bytes.min(message.len()));
-                self.stream.send_data(part, false).map_err(|_| Gone)?;
+                self.stream.send_data(part, false).map_err(|_| StreamClosed)?;
             }
             Ok(())
         });
         sent.await.unwrap_or_else(|_| {
             self.stream.send_reset(Reason::CANCEL);
-            Err(Gone)
+            Err(StreamClosed)
         })
     }
 
     /// Window of the client in bytes, as soon as it is not empty.
-    async fn window(&mut self, wanted_bytes: usize) -> Result<usize, Gone> {
+    async fn window(&mut self, wanted_bytes: usize) -> Result<usize, StreamClosed> {
         self.stream.reserve_capacity(wanted_bytes);
         poll_fn(|context| {
             loop {
@@ -113,7 +113,7 @@ impl Outbox {
                     window_bytes => return Poll::Ready(Ok(window_bytes)),
                 }
                 if !matches!(ready!(self.stream.poll_capacity(context)), Some(Ok(_))) {
-                    return Poll::Ready(Err(Gone));
+                    return Poll::Ready(Err(StreamClosed));
                 }
             }
         })

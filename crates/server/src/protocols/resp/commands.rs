@@ -24,7 +24,7 @@ use crate::telemetry::auth_failures::AuthFailure;
 use check::Check;
 use command_error::CommandError;
 use limit::AdHoc;
-use settle::Settling;
+use settle::SettleCommand;
 use slidegate::Clock;
 use spec::{Spec, Verb};
 
@@ -92,7 +92,7 @@ impl<'i> Texts<'i, '_> {
 }
 
 /// Outcome of handling a command.
-pub(super) enum Handled<'i> {
+pub(super) enum CommandOutcome<'i> {
     /// The reply is written.
     Replied,
     /// The reply is written, and is the last.
@@ -113,12 +113,12 @@ pub(super) struct CommandContext<'a, C> {
 impl<C: Clock> CommandContext<'_, C> {
     /// Handles a command as far as it needs no store.
     #[inline]
-    pub(super) fn handle<'i>(&mut self, command: Command<'i, '_>, out: &mut Vec<u8>) -> Handled<'i> {
+    pub(super) fn handle<'i>(&mut self, command: Command<'i, '_>, out: &mut Vec<u8>) -> CommandOutcome<'i> {
         match self.answer(command, out) {
             Ok(handled) => handled,
             Err(CommandError(text)) => {
                 self.replies(out).error(&text);
-                Handled::Replied
+                CommandOutcome::Replied
             }
         }
     }
@@ -129,9 +129,9 @@ impl<C: Clock> CommandContext<'_, C> {
     }
 
     #[cold]
-    fn hang_up<'i>(&self) -> Handled<'i> {
+    fn hang_up<'i>(&self) -> CommandOutcome<'i> {
         self.decider.network().counts.end_abusive(Listener::Resp, self.session.peer, "POST or Host: of HTTP");
-        Handled::Disconnect
+        CommandOutcome::Disconnect
     }
 
     #[cold]
@@ -149,7 +149,7 @@ impl<C: Clock> CommandContext<'_, C> {
         &mut self,
         command: Command<'i, '_>,
         out: &mut Vec<u8>,
-    ) -> Result<Handled<'i>, CommandError> {
+    ) -> Result<CommandOutcome<'i>, CommandError> {
         let auth = self.session.auth_state(self.settings);
         let Some(spec) = Spec::find(command.argument(0)) else {
             if command.is(0, "POST") || command.is(0, "Host:") {
@@ -182,7 +182,7 @@ impl<C: Clock> CommandContext<'_, C> {
         spec: &Spec,
         command: Command<'i, '_>,
         out: &mut Vec<u8>,
-    ) -> Result<Handled<'i>, CommandError> {
+    ) -> Result<CommandOutcome<'i>, CommandError> {
         match spec.verb {
             Verb::Ping => match (command.get(1), command.len()) {
                 (None, _) => self.replies(out).simple("PONG"),
@@ -205,11 +205,11 @@ impl<C: Clock> CommandContext<'_, C> {
             }
             Verb::Quit => {
                 self.replies(out).ok();
-                return Ok(Handled::Quit);
+                return Ok(CommandOutcome::Quit);
             }
             Verb::Check | Verb::Limit | Verb::Throttle | Verb::Refund | Verb::Settle => {}
         }
-        Ok(Handled::Replied)
+        Ok(CommandOutcome::Replied)
     }
 }
 
@@ -220,7 +220,7 @@ pub(super) enum StoreCommand<'i> {
     Check(Check<'i>),
     Limit(AdHoc<'i>),
     Throttle(AdHoc<'i>),
-    Settle(Settling),
+    Settle(SettleCommand),
 }
 
 impl StoreCommand<'_> {

@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesOrdered, StreamExt};
 use slidegate::Clock;
 
 use super::buffers::{ConnectionBuffers, FULL_BYTES};
-use super::commands::{Command, CommandContext, Handled, StoreCommand};
+use super::commands::{Command, CommandContext, CommandOutcome, StoreCommand};
 use super::parser::{ParseStep, Parser, ProtocolError};
 use super::reply::{Protocol, ReplyWriter};
 use super::session::Session;
@@ -80,10 +80,10 @@ impl ConnectionBuffers {
             };
             commands += 1;
             match handled {
-                Handled::Replied => {}
-                Handled::Quit => break NextStep::Quit,
-                Handled::Disconnect => break NextStep::HangUp,
-                Handled::NeedsStore(store_command) => {
+                CommandOutcome::Replied => {}
+                CommandOutcome::Quit => break NextStep::Quit,
+                CommandOutcome::Disconnect => break NextStep::HangUp,
+                CommandOutcome::NeedsStore(store_command) => {
                     at_once(store_command.answer(decider, ReplyWriter { out, protocol: session.protocol }));
                 }
             }
@@ -143,7 +143,7 @@ struct Reader<'i, 'p> {
 
 /// The next command, or the reason why there is none.
 enum NextCommand<'i> {
-    Handled(Handled<'i>),
+    Handled(CommandOutcome<'i>),
     Ends(NextStep),
 }
 
@@ -205,13 +205,13 @@ impl<'i> Reader<'i, '_> {
             *commands += usize::from(handled.is_some());
             let protocol = session.protocol;
             let ends = match handled {
-                Some(Handled::NeedsStore(store_command)) => {
+                Some(CommandOutcome::NeedsStore(store_command)) => {
                     pending.push_back(Box::pin(answered(store_command, decider, protocol)));
                     None
                 }
-                Some(Handled::Quit) => Some(NextStep::Quit),
-                Some(Handled::Disconnect) => Some(NextStep::HangUp),
-                Some(Handled::Replied) | None => ends,
+                Some(CommandOutcome::Quit) => Some(NextStep::Quit),
+                Some(CommandOutcome::Disconnect) => Some(NextStep::HangUp),
+                Some(CommandOutcome::Replied) | None => ends,
             };
             if !aside.is_empty() {
                 aside_bytes += aside.len();

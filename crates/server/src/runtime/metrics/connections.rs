@@ -6,7 +6,7 @@ use crate::config::listener::Listener;
 use crate::runtime::Runtime;
 use crate::telemetry::auth_failures::AuthFailure;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::MetricDescription;
 use crate::telemetry::metrics::family::{Family, MetricValue, Sink};
 
 static OPEN: Family<0> = Family::gauge("connections_open", [], "Open connections");
@@ -52,7 +52,7 @@ static AUTH_FAILURES: Family<2> = Family::counter(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] =
+pub(super) const FAMILIES: &[&dyn MetricDescription] =
     &[&OPEN, &MAX, &CONNECTIONS, &TURNS, &AUTH_FAILURES, &NOT_AFTER, &READ, &SNAPSHOTS, &SAVED, &DUE];
 
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {

@@ -5,8 +5,8 @@ use slidegate::telemetry::{Latency, Series, SeriesCounts};
 
 use crate::runtime::Runtime;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
-use crate::telemetry::metrics::family::{Bucket, Family, Sink, Spread};
+use crate::telemetry::metrics::family::MetricDescription;
+use crate::telemetry::metrics::family::{Family, HistogramBucket, Sink, Spread};
 
 static REQUESTS: Family<1> = Family::counter(
     "requests",
@@ -49,7 +49,7 @@ static DURATION: Family<0> = Family::histogram(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] =
+pub(super) const FAMILIES: &[&dyn MetricDescription] =
     &[&REQUESTS, &WOULD_DENY, &WITHOUT_KEY, &SKIPPED, &PATHS_REFUSED, &DECISIONS, &NEAR_MISSES, &DURATION];
 
 /// Upper bounds of the buckets, at which counts are exact, and their text in OpenMetrics.
@@ -126,7 +126,7 @@ fn gather_decisions(sink: &mut dyn Sink, line: &Series, mode: &'static str, coun
 }
 
 fn gather_duration(sink: &mut dyn Sink, latency: &Latency) {
-    let count = |(upper_ns, upper)| Bucket { upper_ns, upper, count: latency.cumulative(upper_ns) };
+    let count = |(upper_ns, upper)| HistogramBucket { upper_ns, upper, count: latency.cumulative(upper_ns) };
     let spread = Spread { buckets: &BOUNDS.map(count), count: latency.count(), sum_ns: latency.sum_ns() };
     DURATION.put_spread(sink, spread);
 }

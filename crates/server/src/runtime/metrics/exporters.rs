@@ -7,7 +7,7 @@ use slidegate::Clock;
 use crate::runtime::Runtime;
 use crate::telemetry::log_writer::LogWriter;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::MetricDescription;
 use crate::telemetry::metrics::family::{Family, Sink};
 
 static VIEWERS: Family<0> =
@@ -36,7 +36,7 @@ static LOG: Family<1> = Family::counter(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&VIEWERS, &DENIAL_LOG, &REFUSALS, &LOG, &SPANS];
+pub(super) const FAMILIES: &[&dyn MetricDescription] = &[&VIEWERS, &DENIAL_LOG, &REFUSALS, &LOG, &SPANS];
 
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     VIEWERS.put(sink, [], runtime.viewers.load(Ordering::Relaxed));

@@ -4,7 +4,7 @@ use slidegate::Clock;
 
 use crate::runtime::Runtime;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::MetricDescription;
 use crate::telemetry::metrics::family::{Family, Sink};
 
 static SETTLEMENTS: Family<1> = Family::counter(
@@ -30,7 +30,7 @@ static REFUSED: Family<0> = Family::counter(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[&SETTLEMENTS, &REFUSED, &DEBT, &REFUSED_KEYS];
+pub(super) const FAMILIES: &[&dyn MetricDescription] = &[&SETTLEMENTS, &REFUSED, &DEBT, &REFUSED_KEYS];
 
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {
     let counts = runtime.gate().settlements();

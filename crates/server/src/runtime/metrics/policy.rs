@@ -4,7 +4,7 @@ use slidegate::Clock;
 
 use crate::runtime::Runtime;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::MetricDescription;
 use crate::telemetry::metrics::family::{Family, MetricValue, Sink};
 
 static POLICY: Family<1> = Family::info("policy", ["digest"], "Policy file in force, by its SHA-256 digest");
@@ -26,7 +26,7 @@ static ATTEMPT: Family<0> = Family::gauge(
 static OVERRIDES: Family<0> = Family::gauge("overrides_active", [], "Temporary overrides in force");
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] =
+pub(super) const FAMILIES: &[&dyn MetricDescription] =
     &[&POLICY, &RULES, &SUCCESS, &RELOADS, &LOADED, &ATTEMPT, &OVERRIDES];
 
 pub(super) fn gather<C: Clock>(sink: &mut dyn Sink, runtime: &Runtime<C>) {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::{connections, decisions, exporters, permits, policy, process, store};
-use crate::telemetry::metrics::family::{Described, MetricKind, PREFIX};
+use crate::telemetry::metrics::family::{MetricDescription, MetricKind, PREFIX};
 
 /// All families, in the order of the page.
-fn families() -> Vec<&'static dyn Described> {
+fn families() -> Vec<&'static dyn MetricDescription> {
     let parts = [
         process::FAMILIES,
         decisions::FAMILIES,
@@ -36,7 +36,7 @@ fn table() -> String {
     text
 }
 
-fn full_name(family: &dyn Described) -> String {
+fn full_name(family: &dyn MetricDescription) -> String {
     [PREFIX, family.metric().name, family.metric().kind.suffix()].concat()
 }
 

@@ -5,7 +5,7 @@ use slidegate::{Fallback, Memory, Redis};
 
 use crate::runtime::backend::Backend;
 #[cfg(test)]
-use crate::telemetry::metrics::family::Described;
+use crate::telemetry::metrics::family::MetricDescription;
 use crate::telemetry::metrics::family::{Family, Sink};
 
 static KEYS: Family<0> =
@@ -49,7 +49,7 @@ static REFUSES_WRITES: Family<1> = Family::gauge(
 );
 
 #[cfg(test)]
-pub(super) const FAMILIES: &[&dyn Described] = &[
+pub(super) const FAMILIES: &[&dyn MetricDescription] = &[
     &KEYS,
     &BYTES,
     &MAX_BYTES,

@@ -9,7 +9,7 @@ use slidegate::policy::{Policy, decode};
 use super::error::ReloadError;
 use super::settings::{self, SettingsDiff, pinned};
 use super::source::{PolicySource, digest};
-use super::state::Reloaded;
+use super::state::ReloadSummary;
 use crate::config::{Config, Settings};
 use crate::net::tls::Certificates;
 use crate::runtime::Runtime;
@@ -40,7 +40,7 @@ impl<C: Clock> Runtime<C> {
         source: &PolicySource,
         content: &FileContent,
         reporting: Reporting,
-    ) -> Result<Reloaded, ReloadError> {
+    ) -> Result<ReloadSummary, ReloadError> {
         let taken = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
         if let Err(error) = &taken {
             self.refuse(error, content.bytes().map(digest), reporting);
@@ -91,7 +91,7 @@ impl<C: Clock> Runtime<C> {
         Ok(PreparedReload { policy, settings, digest: digest(bytes), diff })
     }
 
-    fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> Reloaded {
+    fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> ReloadSummary {
         let PreparedReload { policy, settings, digest, diff } = ready;
         let SettingsDiff { live, at_next_start } = diff;
         let mut now = self.live.now.lock();
@@ -105,7 +105,7 @@ impl<C: Clock> Runtime<C> {
         (now.file, now.settings) = (policy, Arc::new(settings));
         self.renew(&mut now);
         self.network().set_settings(now.settings.server.clone());
-        let reloaded = Reloaded { policy_digest: digest, changes, at_next_start };
+        let reloaded = ReloadSummary { policy_digest: digest, changes, at_next_start };
         now.state.done(&reloaded, self.gate().now_ms());
         drop(now);
 
@@ -115,8 +115,8 @@ impl<C: Clock> Runtime<C> {
     }
 }
 
-fn log(source: &PolicySource, reloaded: &Reloaded) {
-    let Reloaded { changes, at_next_start, .. } = reloaded;
+fn log(source: &PolicySource, reloaded: &ReloadSummary) {
+    let ReloadSummary { changes, at_next_start, .. } = reloaded;
     let name = source.name();
     match changes.len() {
         0 => tracing::info!("{name} reloaded: no changes"),

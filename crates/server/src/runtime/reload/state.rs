@@ -2,7 +2,7 @@
 
 /// Successful reload.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reloaded {
+pub struct ReloadSummary {
     /// SHA-256 of the file, in hexadecimal.
     pub policy_digest: String,
     /// Changes, one line each.
@@ -23,7 +23,7 @@ pub struct ReloadState {
     /// Number of failed reloads.
     pub failures: u64,
     /// Last successful reload, if there was one since startup.
-    pub last_done: Option<Reloaded>,
+    pub last_done: Option<ReloadSummary>,
     /// Whether the last reload succeeded. If not, the file differs from the policy in force.
     pub last_ok: bool,
     /// Errors of the last reload, one line each.
@@ -54,7 +54,7 @@ impl ReloadState {
         if self.last_ok { self.policy_digest.as_ref() } else { self.refused_digest.as_ref() }
     }
 
-    pub(super) fn done(&mut self, reloaded: &Reloaded, at_ms: u64) {
+    pub(super) fn done(&mut self, reloaded: &ReloadSummary, at_ms: u64) {
         self.policy_digest = Some(reloaded.policy_digest.clone());
         self.last_done = Some(reloaded.clone());
         self.reloads += 1;

@@ -11,7 +11,7 @@ use slidegate::{Clock, Memory, SystemClock};
 
 use super::own_file;
 use super::own_file::Purpose;
-use super::{Restored, SnapshotState, Snapshots, due_at_ms};
+use super::{RestoreOutcome, SnapshotState, Snapshots, due_at_ms};
 use crate::config::error::ConfigError;
 use crate::config::snapshot_error::SnapshotStartError;
 use crate::config::{StoreKind, StoreSettings};
@@ -26,8 +26,8 @@ pub(crate) fn open(settings: &StoreSettings) -> Result<Option<(Memory, Snapshots
         .map_err(|source| SnapshotStartError::NotWritable { path: path.clone(), source })?;
     let (memory, restored) = restore(&path, settings.max_memory)?;
     let last_saved_at_ms = match restored {
-        Restored::Keys(_) => fs::metadata(&path).and_then(|found| found.modified()).ok().map(unix_ms),
-        Restored::Nothing | Restored::SetAside(_) => None,
+        RestoreOutcome::Keys(_) => fs::metadata(&path).and_then(|found| found.modified()).ok().map(unix_ms),
+        RestoreOutcome::Nothing | RestoreOutcome::SetAside(_) => None,
     };
     let state = SnapshotState {
         path,
@@ -60,16 +60,16 @@ fn lock(path: &Path) -> Result<File, SnapshotStartError> {
 }
 
 /// Store with the content of the file. A damaged file is set aside and not used.
-fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), SnapshotStartError> {
+fn restore(path: &Path, max_memory: usize) -> Result<(Memory, RestoreOutcome), SnapshotStartError> {
     let not_read = |source| SnapshotError::Io { path: path.to_owned(), source };
     let file = own_file::open(path, OpenOptions::new().read(true), Purpose::Snapshot).map_err(not_read);
     let problem = match file.and_then(|file| Memory::load_file(file, path, max_memory)) {
         Ok(memory) => {
             let keys = memory.stats().keys;
-            return Ok((memory, Restored::Keys(keys)));
+            return Ok((memory, RestoreOutcome::Keys(keys)));
         }
         Err(SnapshotError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Ok((Memory::new(max_memory), Restored::Nothing));
+            return Ok((Memory::new(max_memory), RestoreOutcome::Nothing));
         }
         Err(SnapshotError::Io { path, source }) => {
             return Err(SnapshotStartError::NotReadable { path, source });
@@ -86,7 +86,7 @@ fn restore(path: &Path, max_memory: usize) -> Result<(Memory, Restored), Snapsho
         path.display(),
         aside.display()
     );
-    Ok((Memory::new(max_memory), Restored::SetAside(aside)))
+    Ok((Memory::new(max_memory), RestoreOutcome::SetAside(aside)))
 }
 
 /// Unused name with the current time.

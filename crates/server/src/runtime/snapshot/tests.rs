@@ -61,7 +61,7 @@ async fn what_was_saved_is_there_after_a_restart() {
     let (folder, note) = (folder(), Note { id: "a".into(), text: "b".into(), expires_at_ms: u64::MAX });
     let path = folder.path().join("state");
     let runtime = start(&path).expect("a first start");
-    assert_eq!((state(&runtime).restored, state(&runtime).last_saved_at_ms), (Restored::Nothing, None));
+    assert_eq!((state(&runtime).restored, state(&runtime).last_saved_at_ms), (RestoreOutcome::Nothing, None));
     charge(&runtime, "192.0.2.1", 30).await;
     charge(&runtime, "192.0.2.2", 7).await;
     assert_eq!(memory(&runtime).post_now(&note, 0), PostOutcome::Done);
@@ -73,7 +73,7 @@ async fn what_was_saved_is_there_after_a_restart() {
     // What is left of a save that was cut off does no harm.
     fs::write(folder.path().join("state.new"), "half").expect("a file");
     let runtime = start(&path).expect("a restart");
-    assert_eq!(state(&runtime).restored, Restored::Keys(2));
+    assert_eq!(state(&runtime).restored, RestoreOutcome::Keys(2));
     assert!(state(&runtime).last_saved_at_ms.is_some());
     assert_eq!([charge(&runtime, "192.0.2.1", 0).await, charge(&runtime, "192.0.2.2", 0).await], [70, 93]);
     assert_eq!(memory(&runtime).notes_now().notes, [note]);
@@ -96,7 +96,7 @@ async fn what_is_no_snapshot_is_set_aside() {
     for (n, bytes) in rows.iter().enumerate() {
         fs::write(&path, bytes).expect("a file");
         let runtime = start(&path).expect("an empty start");
-        let Restored::SetAside(aside) = state(&runtime).restored else {
+        let RestoreOutcome::SetAside(aside) = state(&runtime).restored else {
             panic!("row {n}: {:?}", state(&runtime))
         };
         assert!(aside.display().to_string().contains("/state.damaged-"), "{aside:?}");
@@ -179,7 +179,7 @@ async fn links_and_files_of_others_are_refused() {
     }
     // A copy is fine, and so is a folder that is a link.
     fs::copy(&target, folder.path().join("h")).expect("a copy");
-    assert_eq!(state(&start(&folder.path().join("h")).expect("a start")).restored, Restored::Keys(0));
+    assert_eq!(state(&start(&folder.path().join("h")).expect("a start")).restored, RestoreOutcome::Keys(0));
     symlink(elsewhere.path(), folder.path().join("folder")).expect("a link");
     fs::remove_file(folder.path().join("e")).expect("removed");
     start(&folder.path().join("folder/target")).expect("a start");

@@ -47,14 +47,14 @@ pub(crate) enum MetricValue {
 /// Values of a histogram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread<'a> {
-    pub(crate) buckets: &'a [Bucket],
+    pub(crate) buckets: &'a [HistogramBucket],
     pub(crate) count: u64,
     pub(crate) sum_ns: u64,
 }
 
 /// Cumulative bucket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct HistogramBucket {
     pub(crate) upper_ns: u64,
     /// Upper bound in seconds, as text.
     pub(crate) upper: &'static str,
@@ -128,13 +128,13 @@ impl From<bool> for MetricValue {
 
 /// Metric with any number of labels.
 #[cfg(test)]
-pub(crate) trait Described {
+pub(crate) trait MetricDescription {
     fn metric(&self) -> Metric;
     fn labels(&self) -> &[&'static str];
 }
 
 #[cfg(test)]
-impl<const N: usize> Described for Family<N> {
+impl<const N: usize> MetricDescription for Family<N> {
     fn metric(&self) -> Metric {
         self.metric
     }

@@ -46,7 +46,7 @@ impl Setup {
         fs::rename(new, self.path()).expect("renamed");
     }
 
-    async fn reload(&self, text: &str) -> Result<slidegate_server::Reloaded, ReloadError> {
+    async fn reload(&self, text: &str) -> Result<slidegate_server::ReloadSummary, ReloadError> {
         self.put(text);
         self.service.app.reload().await
     }

@@ -48,6 +48,6 @@ fn the_history_is_bounded() {
     for second in 0..500 {
         history.push(sample(second, Vec::new()));
     }
-    let at: Vec<u64> = history.moments().iter().map(|moment| moment.at_ms).collect();
+    let at: Vec<u64> = history.points().iter().map(|point| point.at_ms).collect();
     assert_eq!(at, (380..500).collect::<Vec<u64>>());
 }

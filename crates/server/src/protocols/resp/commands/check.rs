@@ -5,7 +5,7 @@ use slidegate::{Answer, CheckRequest, Clock, MAX_ATTRIBUTES, Request, RequestErr
 
 use super::command_error::{CommandError, head};
 use super::number::{saturate, unsigned};
-use super::{Command, CommandContext, Handled, StoreCommand};
+use super::{Command, CommandContext, CommandOutcome, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::reply::ReplyWriter;
 use crate::runtime::decider::Decider;
@@ -37,7 +37,7 @@ pub(super) fn check<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, CommandError> {
+) -> Result<CommandOutcome<'i>, CommandError> {
     // Filled in place, because it is large.
     let mut request = Request::new();
     let shape = read(command, &mut request)?;
@@ -48,13 +48,13 @@ pub(super) fn check<'i, C: Clock>(
         match &context.decider.check_now(&request) {
             Ok(Some(answer)) => {
                 write(&mut replies, context.decider, answer, shape);
-                return Ok(Handled::Replied);
+                return Ok(CommandOutcome::Replied);
             }
             Ok(None) => {}
             Err(error) => return Err(CommandError::from(error)),
         }
     }
-    Ok(Handled::NeedsStore(Box::new(StoreCommand::Check(Check {
+    Ok(CommandOutcome::NeedsStore(Box::new(StoreCommand::Check(Check {
         request: CheckRequest::from(request),
         shape,
         trace,

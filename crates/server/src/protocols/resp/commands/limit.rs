@@ -8,7 +8,7 @@ use slidegate::{Clock, Limit, MAX_VALUE_BYTES, Space, Summary, Verdict};
 use super::check::numbers;
 use super::command_error::CommandError;
 use super::number::unsigned;
-use super::{Command, CommandContext, Handled, StoreCommand};
+use super::{Command, CommandContext, CommandOutcome, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::ad_hoc_limit::AdHocAlgorithm;
 use crate::protocols::resp::recent_limit;
@@ -31,7 +31,7 @@ pub(super) fn limit<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, CommandError> {
+) -> Result<CommandOutcome<'i>, CommandError> {
     if !context.settings.allows_ad_hoc_limits(Listener::Resp) {
         return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
@@ -59,9 +59,15 @@ pub(super) fn limit<'i, C: Clock>(
         && let Some(verdict) = context.decider.limit_now(space, key, limit, cost)
     {
         write(&mut replies, limit, &verdict);
-        return Ok(Handled::Replied);
+        return Ok(CommandOutcome::Replied);
     }
-    Ok(Handled::NeedsStore(Box::new(StoreCommand::Limit(AdHoc { space, key, limit: *limit, cost, trace }))))
+    Ok(CommandOutcome::NeedsStore(Box::new(StoreCommand::Limit(AdHoc {
+        space,
+        key,
+        limit: *limit,
+        cost,
+        trace,
+    }))))
 }
 
 fn algorithm(word: &[u8]) -> Option<AdHocAlgorithm> {

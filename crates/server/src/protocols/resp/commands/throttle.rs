@@ -9,7 +9,7 @@ use slidegate::{Clock, Limit, LimitError, Outcome, Source, Space, Store, Verdict
 use super::command_error::{CommandError, head};
 use super::limit::AdHoc;
 use super::number::{digits, saturate};
-use super::{Command, CommandContext, Handled, StoreCommand};
+use super::{Command, CommandContext, CommandOutcome, StoreCommand};
 use crate::config::listener::Listener;
 use crate::protocols::resp::recent_limit;
 use crate::protocols::resp::reply::ReplyWriter;
@@ -35,7 +35,7 @@ pub(super) fn throttle<'i, C: Clock>(
     context: &mut CommandContext<'_, C>,
     command: Command<'i, '_>,
     out: &mut Vec<u8>,
-) -> Result<Handled<'i>, CommandError> {
+) -> Result<CommandOutcome<'i>, CommandError> {
     if !context.settings.allows_ad_hoc_limits(Listener::Resp) {
         return Err(CommandError::AD_HOC_LIMITS_ARE_OFF);
     }
@@ -68,10 +68,10 @@ pub(super) fn throttle<'i, C: Clock>(
         && let Some(verdict) = context.decider.limit_now(space, key, limit, quantity)
     {
         write(&mut replies, limit, &verdict);
-        return Ok(Handled::Replied);
+        return Ok(CommandOutcome::Replied);
     }
     let pending = AdHoc { space, key, limit: *limit, cost: quantity, trace };
-    Ok(Handled::NeedsStore(Box::new(StoreCommand::Throttle(pending))))
+    Ok(CommandOutcome::NeedsStore(Box::new(StoreCommand::Throttle(pending))))
 }
 
 /// Whether the interval of a unit is less than a nanosecond, the resolution of redis-cell.
@@ -85,10 +85,10 @@ fn meter(max_burst: u64, count: u64, period_s: u64) -> Result<Limit, LimitError>
 }
 
 /// Reply without any burst: nothing fits, and nothing is stored.
-fn never<'i>(max_burst: i64, quantity: i64, replies: &mut ReplyWriter<'_>) -> Handled<'i> {
+fn never<'i>(max_burst: i64, quantity: i64, replies: &mut ReplyWriter<'_>) -> CommandOutcome<'i> {
     let limited = max_burst < -1 || quantity > 0;
     replies.five([i64::from(limited), max_burst + 1, 0, -1, 0]);
-    Handled::Replied
+    CommandOutcome::Replied
 }
 
 #[inline]

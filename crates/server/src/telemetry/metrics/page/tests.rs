@@ -1,5 +1,5 @@
 use super::*;
-use crate::telemetry::metrics::family::{Bucket, Family};
+use crate::telemetry::metrics::family::{Family, HistogramBucket};
 
 static ASKED: Family<2> = Family::counter("asked", ["who", "what"], "What was asked");
 static OPEN: Family<0> = Family::gauge("open", [], "1 while it is open");
@@ -13,7 +13,7 @@ fn page(format: MetricsFormat) -> String {
     OPEN.put(&mut page, [], true);
     BUILD.put(&mut page, ["1.0"], 1_u64);
     let buckets = [(1_000_000, "0.001", 2), (1_000_000_000, "1.0", 5)];
-    let buckets = buckets.map(|(upper_ns, upper, count)| Bucket { upper_ns, upper, count });
+    let buckets = buckets.map(|(upper_ns, upper, count)| HistogramBucket { upper_ns, upper, count });
     TOOK.put_spread(&mut page, Spread { buckets: &buckets, count: 6, sum_ns: 2_000_500_000 });
     page.end()
 }
