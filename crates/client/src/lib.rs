@@ -46,7 +46,7 @@ mod tower;
 #[cfg(feature = "reqwest")]
 pub use self::reqwest::RetryMiddleware;
 #[cfg(feature = "tower")]
-pub use self::tower::{Replay, RetryLayer, RetryService};
+pub use self::tower::{ReplayableBody, RetryLayer, RetryService};
 pub use advice::{Advice, Backoff, Exchange, RetrySettings, Stop, advice};
 pub use budget::RetryBudget;
 pub use environment::Environment;

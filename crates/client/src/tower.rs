@@ -19,12 +19,12 @@ use crate::retry::Retry;
 ///
 /// Every body that is `Clone` can. A streaming body implements this trait and returns `None` where
 /// it cannot be copied; then a refused request is not sent again.
-pub trait Replay: Sized {
+pub trait ReplayableBody: Sized {
     /// Copy of the body from its start.
     fn replay(&self) -> Option<Self>;
 }
 
-impl<B: Clone> Replay for B {
+impl<B: Clone> ReplayableBody for B {
     fn replay(&self) -> Option<Self> {
         Some(self.clone())
     }
@@ -82,7 +82,7 @@ where
     S::Future: Send,
     S::Error: Send,
     E: Environment,
-    B: Replay + Send + 'static,
+    B: ReplayableBody + Send + 'static,
     P: Send,
 {
     type Response = Response<P>;
@@ -118,7 +118,7 @@ where
     }
 }
 
-fn copy<B: Replay>(request: &Request<B>) -> Option<Request<B>> {
+fn copy<B: ReplayableBody>(request: &Request<B>) -> Option<Request<B>> {
     let mut copy = Request::new(request.body().replay()?);
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use http::{Method, Request, Response, StatusCode};
-use slidegate_client::{Replay, Retry, RetryLayer, Stop};
+use slidegate_client::{ReplayableBody, Retry, RetryLayer, Stop};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -85,7 +85,10 @@ fn request<B>(body: B) -> Request<B> {
 }
 
 /// Sends a request through the layer.
-async fn send<B: Replay + Into<String> + Send + 'static>(inner: &PreparedService, body: B) -> Response<()> {
+async fn send<B: ReplayableBody + Into<String> + Send + 'static>(
+    inner: &PreparedService,
+    body: B,
+) -> Response<()> {
     let retry = Retry::in_environment(VirtualEnvironment::new());
     let mut service = RetryLayer::new(retry).layer(inner.clone());
     poll_fn(|context| Service::<Request<B>>::poll_ready(&mut service, context)).await.expect("it is ready");
@@ -131,7 +134,7 @@ impl From<StreamBody> for String {
     }
 }
 
-impl Replay for StreamBody {
+impl ReplayableBody for StreamBody {
     fn replay(&self) -> Option<Self> {
         None
     }
