@@ -48,11 +48,11 @@ pub use timeline::{BUCKETS, TimeAxis, Timeline};
 pub use verdicts::VerdictFormat;
 
 use crate::access_log::{FileFacts, LoggedRequest, ReadReport};
-use against::{Against, Decided};
+use against::{OtherPolicy, PolicyAnswer};
 use algorithms::AlgorithmRun;
 use demand::Stamps;
 use run::{RequestTime, Run};
-use tally::{Moment, Tally};
+use tally::{DecisionTime, Tally};
 use timeline::GrowingAxis;
 use verdicts::{VerdictPlace, VerdictRecord, VerdictWriter};
 
@@ -107,7 +107,7 @@ pub struct Replay {
     name: String,
     run: Run,
     tally: Tally,
-    against: Option<Against>,
+    against: Option<OtherPolicy>,
     algorithms: Vec<AlgorithmRun>,
     limited: LimitedRequests,
     thresholds: Vec<Threshold>,
@@ -154,7 +154,7 @@ impl Replay {
         let tally = Tally::new(&compiled, policy.rules(), stamps, max_subjects)?;
         let against = against.map(|other| {
             let run = Run::new(other.compile()?, run_memory);
-            Ok::<_, ReplayError>(Against::new(other.name().to_owned(), run, compiled.rules().len()))
+            Ok::<_, ReplayError>(OtherPolicy::new(other.name().to_owned(), run, compiled.rules().len()))
         });
         let algorithms = match algorithms {
             AlgorithmReplays::Skip => &[][..],
@@ -211,7 +211,7 @@ impl Replay {
         request: &Request<'_>,
     ) -> io::Result<()> {
         let axis = self.axis.get_or_insert_with(|| GrowingAxis::new(time.start_ms));
-        let moment = Moment {
+        let moment = DecisionTime {
             at_ms: time.start_ms,
             demand_ms: self.stamps.demand_ms(time.start_ms),
             bucket: axis.bucket(time.start_ms),
@@ -221,7 +221,7 @@ impl Replay {
         let decided = self.run.decide(time, request, |answer, hits| {
             tally.add(moment, answer, hits);
             if let (Some(against), Some(policy)) = (against, &policy) {
-                against.decide(moment, time, request, Decided { answer, hits, policy });
+                against.decide(moment, time, request, PolicyAnswer { answer, hits, policy });
             }
             wants_record.then(|| VerdictRecord::of(answer, hits, |rule| tally.rule_name(rule).to_owned()))
         });

@@ -31,7 +31,7 @@ use crate::peak::{PeakCounter, PeakWindow, StartPrecision};
 use request_buffer::{BufferedRequest, RequestBuffer, RequestRole};
 use route_tree::RouteTree;
 use routes::{RouteKey, Routes};
-use subjects::Subjects;
+use subjects::SubjectPeaks;
 
 pub use quota::Margin;
 pub use routes::{RoutePath, SuggestedRoute};
@@ -88,7 +88,7 @@ pub enum SuggestError {
 #[derive(Debug)]
 pub struct Suggester {
     settings: SuggestSettings,
-    subjects: Subjects,
+    subjects: SubjectPeaks,
     /// Total of all requests, if a capacity is to be compared.
     total: Option<(PeakWindow, PeakCounter)>,
     phase: SuggestPhase,
@@ -143,7 +143,7 @@ impl Suggester {
         let total = settings.capacity.map(of_capacity).transpose()?;
         let total = total.map(|window| (window, PeakCounter::new(&window)));
         let teaching_bytes = settings.max_bytes / TEACHING_PART;
-        let subjects = Subjects::new(windows, settings.max_bytes - teaching_bytes);
+        let subjects = SubjectPeaks::new(windows, settings.max_bytes - teaching_bytes);
         let attributes = attributes(&settings.key).map(str::to_owned).collect();
         let phase = SuggestPhase::Learning(RequestBuffer::new(attributes, TEACHING_REQUESTS, teaching_bytes));
         Ok(Self { settings, subjects, total, phase, counts: SuggestCounts::default() })

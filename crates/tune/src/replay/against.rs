@@ -6,15 +6,15 @@ use slidegate::{Answer, Key, Outcome, Request};
 use super::denied_subjects::{DeniedSubjects, SubjectId};
 use super::report::{AgainstReport, ReplayCounts, RuleCount, SubjectCount};
 use super::run::{RequestTime, Run};
-use super::subjects::Subjects;
-use super::tally::{Moment, Refusal};
+use super::subjects::SubjectTable;
+use super::tally::{DecisionTime, ReplayOutcome};
 
 /// Subjects in each list.
 const MOST_CHANGED: usize = 20;
 
 /// Other policy beside the one that is replayed.
 #[derive(Debug)]
-pub(super) struct Against {
+pub(super) struct OtherPolicy {
     pub(super) name: String,
     pub(super) run: Run,
     pub(super) counts: ReplayCounts,
@@ -29,24 +29,24 @@ struct Changes {
     /// By index of the rule.
     by_rule: Vec<u64>,
     subjects: DeniedSubjects,
-    hashes: Subjects,
+    hashes: SubjectTable,
 }
 
 /// Answer with the rules that apply, and the policy.
 #[derive(Clone, Copy)]
-pub(super) struct Decided<'a> {
+pub(super) struct PolicyAnswer<'a> {
     pub(super) answer: &'a Answer,
     pub(super) hits: &'a [Hit<'a>],
     pub(super) policy: &'a Policy,
 }
 
-impl Decided<'_> {
+impl PolicyAnswer<'_> {
     fn is_refused(&self) -> bool {
-        Refusal::of(self.answer) != Refusal::None
+        ReplayOutcome::of(self.answer) != ReplayOutcome::Allowed
     }
 }
 
-impl Against {
+impl OtherPolicy {
     pub(super) fn new(name: String, run: Run, rules: usize) -> Self {
         let old_rules = run.policy().rules().len();
         let (newly_denied, newly_allowed) = (Changes::new(rules), Changes::new(old_rules));
@@ -56,15 +56,15 @@ impl Against {
     /// Decides a request that the other policy decided too.
     pub(super) fn decide(
         &mut self,
-        moment: Moment,
+        moment: DecisionTime,
         time: RequestTime,
         request: &Request<'_>,
-        new: Decided<'_>,
+        new: PolicyAnswer<'_>,
     ) {
         let Self { run, counts, newly_denied, newly_allowed, .. } = self;
         let policy = run.policy();
         let decided = run.decide(time, request, |answer, hits| {
-            let old = Decided { answer, hits, policy: &policy };
+            let old = PolicyAnswer { answer, hits, policy: &policy };
             counts.add(&old);
             match (new.is_refused(), old.is_refused()) {
                 (true, false) => newly_denied.add(moment, &new),
@@ -92,12 +92,12 @@ impl Against {
 
 impl ReplayCounts {
     /// Counts an answer.
-    fn add(&mut self, decided: &Decided<'_>) {
+    fn add(&mut self, decided: &PolicyAnswer<'_>) {
         self.decided += 1;
-        match Refusal::of(decided.answer) {
-            Refusal::Denied => self.denied += 1,
-            Refusal::Blocked => self.blocked += 1,
-            Refusal::None => {
+        match ReplayOutcome::of(decided.answer) {
+            ReplayOutcome::Denied => self.denied += 1,
+            ReplayOutcome::Blocked => self.blocked += 1,
+            ReplayOutcome::Allowed => {
                 self.unlimited += u64::from(decided.hits.is_empty());
                 let would_block = decided.hits.iter().any(|hit| hit.would_block.is_some());
                 let would_deny = decided.answer.observed().any(|limit| limit.is_violated());
@@ -110,13 +110,13 @@ impl ReplayCounts {
 impl Changes {
     fn new(rules: usize) -> Self {
         let subjects = DeniedSubjects::default();
-        Self { requests: 0, by_rule: vec![0; rules], subjects, hashes: Subjects::new() }
+        Self { requests: 0, by_rule: vec![0; rules], subjects, hashes: SubjectTable::new() }
     }
 
     /// Counts a request for every rule that refuses it.
-    fn add(&mut self, moment: Moment, decided: &Decided<'_>) {
+    fn add(&mut self, moment: DecisionTime, decided: &PolicyAnswer<'_>) {
         self.requests += 1;
-        let Decided { answer, hits, policy } = *decided;
+        let PolicyAnswer { answer, hits, policy } = *decided;
         if let Some((name, _)) = answer.blocked() {
             if let Some(rule) = policy.rules().iter().position(|rule| rule.name() == name) {
                 self.by_rule[rule] += 1;
@@ -135,7 +135,7 @@ impl Changes {
         }
     }
 
-    fn add_subject(&mut self, rule: usize, key: &Key<'_>, moment: Moment) {
+    fn add_subject(&mut self, rule: usize, key: &Key<'_>, moment: DecisionTime) {
         let id = SubjectId { rule: rule as u32, hash: self.hashes.hash(key) };
         self.subjects.add(id, key, moment.at_ms, moment.bucket);
     }

@@ -8,8 +8,8 @@ use super::error::ReplayError;
 use super::policy::{Algorithm, ReplayPolicy, is_never_binding};
 use super::report::{AlgorithmLimit, AlgorithmReplay};
 use super::run::Run;
-use super::subjects::Subjects;
-use super::tally::{Moment, Refusal};
+use super::subjects::SubjectTable;
+use super::tally::{DecisionTime, ReplayOutcome};
 
 /// Replay under one algorithm.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct RuleAdmissions {
     /// Denied requests by limit.
     denied: Vec<u64>,
     windows: Vec<DemandWindow>,
-    subjects: Subjects,
+    subjects: SubjectTable,
 }
 
 impl AlgorithmRun {
@@ -80,9 +80,9 @@ impl AlgorithmRun {
 
 impl AlgorithmCounts {
     /// Counts a decision: denials by limit, and what was admitted in any window.
-    pub(super) fn add(&mut self, moment: Moment, answer: &Answer, hits: &[Hit<'_>]) {
-        self.denied += u64::from(Refusal::of(answer) == Refusal::Denied);
-        let is_admitted = Refusal::of(answer) == Refusal::None;
+    pub(super) fn add(&mut self, moment: DecisionTime, answer: &Answer, hits: &[Hit<'_>]) {
+        self.denied += u64::from(ReplayOutcome::of(answer) == ReplayOutcome::Denied);
+        let is_admitted = ReplayOutcome::of(answer) == ReplayOutcome::Allowed;
         let mut decisions = answer.verdict().decisions.iter();
         for hit in hits.iter().filter(|hit| hit.consults(HitMode::Enforce)) {
             let Some(rule) = self.rules.get_mut(hit.rule) else { continue };
@@ -106,7 +106,7 @@ impl RuleAdmissions {
             }
         }
         first_limits.push(windows.len());
-        Ok(Self { first_limits, denied: vec![0; windows.len()], windows, subjects: Subjects::new() })
+        Ok(Self { first_limits, denied: vec![0; windows.len()], windows, subjects: SubjectTable::new() })
     }
 
     fn limits(&self, limit_set: usize) -> std::ops::Range<usize> {

@@ -5,7 +5,7 @@ use std::mem;
 
 use slidegate::Key;
 
-use super::timeline::{Bucket, GrowingAxis, GrowingTimeline, Merge, Timeline};
+use super::timeline::{Aggregation, Bucket, GrowingAxis, GrowingTimeline, Timeline};
 
 /// Maximum number of subjects with details. When there are more, the half with the fewest denials
 /// is dropped.
@@ -115,7 +115,7 @@ impl Denials {
 
     /// Denials over time.
     pub(super) fn timeline(&self, axis: &GrowingAxis) -> Timeline {
-        let mut timeline = GrowingTimeline::new(Merge::Sum);
+        let mut timeline = GrowingTimeline::new(Aggregation::Sum);
         self.sparse.iter().for_each(|(bucket, count)| timeline.add(*bucket, u64::from(*count)));
         timeline.into_timeline(axis)
     }

@@ -11,7 +11,7 @@ use super::demand::{DemandCounter, Stamps};
 /// Subjects of a rule by the hash of their key, 64 bits under a random seed: that two of ten
 /// million subjects share one has a probability of one in 370,000.
 #[derive(Debug)]
-pub(super) struct Subjects {
+pub(super) struct SubjectTable {
     hashes: RandomState,
     by_hash: HashMap<u64, SubjectTally, BuildHasherDefault<SameHash>>,
     /// Requests of subjects beyond the bound.
@@ -38,7 +38,7 @@ pub(super) struct SubjectDemand {
     pub(super) low: Option<Box<DemandCounter>>,
 }
 
-impl Subjects {
+impl SubjectTable {
     pub(super) fn new() -> Self {
         Self { hashes: RandomState::new(), by_hash: HashMap::default(), uncounted: 0 }
     }

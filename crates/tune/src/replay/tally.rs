@@ -12,8 +12,8 @@ use super::policy::is_never_binding;
 use super::report::{
     CountRange, DeniedSubject, LimitReplay, PeakCount, ReplayCounts, ReplayMode, RuleReplay,
 };
-use super::subjects::{SubjectDemand, Subjects};
-use super::timeline::{Bucket, GrowingAxis, GrowingTimeline, Merge};
+use super::subjects::{SubjectDemand, SubjectTable};
+use super::timeline::{Aggregation, Bucket, GrowingAxis, GrowingTimeline};
 
 /// Subjects in the list of the most denied.
 const MOST_DENIED: usize = 20;
@@ -48,7 +48,7 @@ struct RuleTally {
     /// Index of the first limit of each limit set.
     first_limits: Vec<usize>,
     limits: Vec<LimitTally>,
-    subjects: Subjects,
+    subjects: SubjectTable,
 }
 
 #[derive(Debug)]
@@ -63,27 +63,27 @@ struct LimitTally {
 
 /// Time of a decision, with its place in all timelines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moment {
+pub(super) struct DecisionTime {
     pub(super) at_ms: u64,
     /// Time in which demand is counted: the second, on logs with whole seconds.
     pub(super) demand_ms: u64,
     pub(super) bucket: Bucket,
 }
 
-/// What a request came to.
+/// Outcome of a request in a replay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
-    None,
+pub(super) enum ReplayOutcome {
+    Allowed,
     Denied,
     Blocked,
 }
 
-impl Refusal {
+impl ReplayOutcome {
     pub(super) fn of(answer: &Answer) -> Self {
         match (answer.is_blocked(), answer.is_allowed()) {
             (true, _) => Self::Blocked,
             (false, false) => Self::Denied,
-            (false, true) => Self::None,
+            (false, true) => Self::Allowed,
         }
     }
 }
@@ -111,19 +111,19 @@ impl Tally {
                 denied: 0,
                 would_deny: 0,
                 blocked: 0,
-                requests_timeline: GrowingTimeline::new(Merge::Sum),
-                denied_timeline: GrowingTimeline::new(Merge::Sum),
+                requests_timeline: GrowingTimeline::new(Aggregation::Sum),
+                denied_timeline: GrowingTimeline::new(Aggregation::Sum),
                 first_limits,
                 limits,
-                subjects: Subjects::new(),
+                subjects: SubjectTable::new(),
             })
         });
         let max_subjects = max_subjects / entries.len().max(1);
         Ok(Self {
             stamps,
             counts: ReplayCounts::default(),
-            requests_timeline: GrowingTimeline::new(Merge::Sum),
-            denied_timeline: GrowingTimeline::new(Merge::Sum),
+            requests_timeline: GrowingTimeline::new(Aggregation::Sum),
+            denied_timeline: GrowingTimeline::new(Aggregation::Sum),
             rules: rules.collect::<Result<_, LimitError>>()?,
             denied: DeniedSubjects::default(),
             max_subjects,
@@ -132,16 +132,16 @@ impl Tally {
     }
 
     /// Counts a decision.
-    pub(super) fn add(&mut self, moment: Moment, answer: &Answer, hits: &[Hit<'_>]) {
+    pub(super) fn add(&mut self, moment: DecisionTime, answer: &Answer, hits: &[Hit<'_>]) {
         self.counts.decided += 1;
         self.requests_timeline.add(moment.bucket, 1);
-        let refusal = Refusal::of(answer);
-        match refusal {
-            Refusal::None => self.counts.unlimited += u64::from(hits.is_empty()),
-            Refusal::Denied => self.counts.denied += 1,
-            Refusal::Blocked => self.counts.blocked += 1,
+        let outcome = ReplayOutcome::of(answer);
+        match outcome {
+            ReplayOutcome::Allowed => self.counts.unlimited += u64::from(hits.is_empty()),
+            ReplayOutcome::Denied => self.counts.denied += 1,
+            ReplayOutcome::Blocked => self.counts.blocked += 1,
         }
-        if refusal != Refusal::None {
+        if outcome != ReplayOutcome::Allowed {
             self.denied_timeline.add(moment.bucket, 1);
         }
         if let Some((rule, _)) = answer.blocked() {
@@ -158,22 +158,22 @@ impl Tally {
             let rule = &mut self.rules[hit.rule];
             let own;
             let decisions = match hit.mode {
-                _ if hit.would_block.is_some() => Decided::WouldBlock,
+                _ if hit.would_block.is_some() => RuleDecisions::WouldBlock,
                 HitMode::Enforce => {
                     (own, enforced) = enforced.split_at(rule.limits_of(hit).min(enforced.len()));
-                    Decided::Enforced(own)
+                    RuleDecisions::Enforced(own)
                 }
                 // Rules in observe mode decide what the others admit.
-                HitMode::Observe if refusal == Refusal::None => {
+                HitMode::Observe if outcome == ReplayOutcome::Allowed => {
                     let observed = observed.get_or_insert_with(|| answer.observed());
                     let count = rule.limits_of(hit);
-                    Decided::Observed(observed.take(count).map(|limit| *limit.decision).collect())
+                    RuleDecisions::Observed(observed.take(count).map(|limit| *limit.decision).collect())
                 }
-                HitMode::Observe => Decided::Nothing,
+                HitMode::Observe => RuleDecisions::Nothing,
             };
             would_deny |= rule.add(hit, moment, &decisions, (&mut self.denied, self.max_subjects));
         }
-        self.counts.would_deny += u64::from(would_deny && refusal == Refusal::None);
+        self.counts.would_deny += u64::from(would_deny && outcome == ReplayOutcome::Allowed);
         if self.counts.decided >= self.next_sweep {
             self.clear_idle(moment.demand_ms);
         }
@@ -246,7 +246,7 @@ impl Tally {
 }
 
 /// Decisions of a rule on a request.
-enum Decided<'a> {
+enum RuleDecisions<'a> {
     Enforced(&'a [Decision]),
     Observed(Vec<Decision>),
     WouldBlock,
@@ -271,19 +271,19 @@ impl RuleTally {
     fn add(
         &mut self,
         hit: &Hit<'_>,
-        moment: Moment,
-        decided: &Decided<'_>,
+        moment: DecisionTime,
+        decided: &RuleDecisions<'_>,
         (denied, max_subjects): (&mut DeniedSubjects, usize),
     ) -> bool {
         self.requests += 1;
         self.requests_timeline.add(moment.bucket, 1);
         let decisions = match decided {
-            Decided::Enforced(decisions) => decisions,
-            Decided::Observed(decisions) => &**decisions,
-            Decided::WouldBlock | Decided::Nothing => &[],
+            RuleDecisions::Enforced(decisions) => decisions,
+            RuleDecisions::Observed(decisions) => &**decisions,
+            RuleDecisions::WouldBlock | RuleDecisions::Nothing => &[],
         };
         let refuses = decisions.iter().any(|decision| decision.outcome != Outcome::Fits);
-        let would_block = matches!(decided, Decided::WouldBlock);
+        let would_block = matches!(decided, RuleDecisions::WouldBlock);
         let is_enforced = hit.mode == HitMode::Enforce;
         if refuses && is_enforced {
             self.denied += 1;
@@ -423,7 +423,7 @@ impl LimitTally {
             requests: 0,
             denied: 0,
             would_deny: 0,
-            peak_timeline: GrowingTimeline::new(Merge::Max),
+            peak_timeline: GrowingTimeline::new(Aggregation::Max),
         })
     }
 

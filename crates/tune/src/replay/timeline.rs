@@ -36,7 +36,7 @@ const FIRST_BUCKET_MS: u64 = 1_000;
 
 /// How the values of two buckets become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Merge {
+pub(super) enum Aggregation {
     Sum,
     Max,
 }
@@ -44,7 +44,7 @@ pub(super) enum Merge {
 /// Timeline on a [`GrowingAxis`].
 #[derive(Clone, Debug)]
 pub(super) struct GrowingTimeline {
-    merge: Merge,
+    aggregation: Aggregation,
     doublings: u32,
     values: Vec<u64>,
 }
@@ -82,8 +82,8 @@ impl GrowingAxis {
 }
 
 impl GrowingTimeline {
-    pub(super) fn new(merge: Merge) -> Self {
-        Self { merge, doublings: 0, values: Vec::new() }
+    pub(super) fn new(aggregation: Aggregation) -> Self {
+        Self { aggregation, doublings: 0, values: Vec::new() }
     }
 
     /// Adds a value to a bucket.
@@ -95,7 +95,7 @@ impl GrowingTimeline {
         if index >= self.values.len() {
             self.values.resize(index + 1, 0);
         }
-        self.values[index] = self.merge.of(self.values[index], value);
+        self.values[index] = self.aggregation.of(self.values[index], value);
     }
 
     #[cold]
@@ -104,7 +104,7 @@ impl GrowingTimeline {
         let mut values = vec![0; self.values.len().div_ceil(1 << by.min(16))];
         for (index, value) in self.values.iter().enumerate() {
             let into = &mut values[index >> by];
-            *into = self.merge.of(*into, *value);
+            *into = self.aggregation.of(*into, *value);
         }
         (self.values, self.doublings) = (values, doublings);
     }
@@ -118,7 +118,7 @@ impl GrowingTimeline {
     }
 }
 
-impl Merge {
+impl Aggregation {
     #[inline]
     fn of(self, one: u64, other: u64) -> u64 {
         match self {
@@ -138,7 +138,8 @@ mod tests {
         for step_ms in [1, 7, 999, 1_000, 12_345, 600_000, 86_400_000] {
             let times: Vec<u64> = (0..2_000).map(|n| 1_700_000_000_123 + n * step_ms).collect();
             let mut axis = GrowingAxis::new(times[0]);
-            let (mut sums, mut maxima) = (GrowingTimeline::new(Merge::Sum), GrowingTimeline::new(Merge::Max));
+            let (mut sums, mut maxima) =
+                (GrowingTimeline::new(Aggregation::Sum), GrowingTimeline::new(Aggregation::Max));
             for (value, at_ms) in (1..).zip(&times) {
                 let bucket = axis.bucket(*at_ms);
                 sums.add(bucket, 1);

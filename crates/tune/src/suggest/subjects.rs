@@ -19,7 +19,7 @@ const TABLES: usize = 2;
 
 /// Subjects with their peaks.
 #[derive(Debug)]
-pub(super) struct Subjects {
+pub(super) struct SubjectPeaks {
     windows: Vec<PeakWindow>,
     counters: HashMap<RouteSubject, Box<[PeakCounter]>>,
     /// Bytes that the counters have on the heap.
@@ -63,7 +63,7 @@ impl fmt::Display for SubjectSample {
     }
 }
 
-impl Subjects {
+impl SubjectPeaks {
     pub(super) fn new(windows: Vec<PeakWindow>, max_bytes: usize) -> Self {
         Self { windows, counters: HashMap::new(), heap_bytes: 0, max_bytes, sample: SubjectSample::default() }
     }
@@ -139,9 +139,9 @@ mod tests {
     use super::*;
     use crate::peak::StartPrecision;
 
-    fn subjects(max_bytes: usize) -> Subjects {
+    fn subjects(max_bytes: usize) -> SubjectPeaks {
         let window = PeakWindow::new(Duration::from_secs(1), StartPrecision::Milliseconds).expect("a window");
-        Subjects::new(vec![window], max_bytes)
+        SubjectPeaks::new(vec![window], max_bytes)
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct RouteSuggestion {
     pub requests: u64,
     /// Requests that lack an attribute of the key. They are not counted.
     pub lacking_key: u64,
-    /// Subjects, of those in the sample.
+    /// SubjectPeaks, of those in the sample.
     pub subjects: usize,
     /// Number of them that the limits may touch.
     pub may_touch: usize,

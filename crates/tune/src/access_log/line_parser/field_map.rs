@@ -103,13 +103,13 @@ pub(in crate::access_log) struct FieldMap {
 }
 
 /// Names that a file has, and that the options map.
-struct Naming<'n> {
+struct FieldNaming<'n> {
     names: &'n [String],
     known: FieldNames,
     options: &'n ReadOptions,
 }
 
-impl Naming<'_> {
+impl FieldNaming<'_> {
     /// Field that a role is mapped to, or the first well-known one that the file has.
     fn find(&self, attribute: &str, known: &[&str]) -> Option<String> {
         match self.options.field_of(attribute) {
@@ -149,7 +149,7 @@ impl FieldMap {
         options: &ReadOptions,
         address: &ClientAddress,
     ) -> Result<(Self, Vec<FieldSource>), NoTimeField> {
-        let naming = Naming { names, known, options };
+        let naming = FieldNaming { names, known, options };
         let time = naming.time().ok_or(NoTimeField)?;
         let mut map = Self { fields: vec![time] };
         if let Some(name) = naming.find("duration", &DURATIONS) {
@@ -174,12 +174,12 @@ impl FieldMap {
             _ => [("StartUTC", FieldRole::Time(TimeMeaning::Start)), ("Duration", FieldRole::Duration(1e-6))],
         };
         let mut map = Self { fields: times.map(|(name, role)| (name.to_owned(), role)).into() };
-        let sources = map.add_requests(&Naming { names, known: FieldNames::Some, options }, address);
+        let sources = map.add_requests(&FieldNaming { names, known: FieldNames::Some, options }, address);
         (map, sources)
     }
 
     /// Adds the status and what is needed of requests.
-    fn add_requests(&mut self, naming: &Naming<'_>, address: &ClientAddress) -> Vec<FieldSource> {
+    fn add_requests(&mut self, naming: &FieldNaming<'_>, address: &ClientAddress) -> Vec<FieldSource> {
         if let Some(name) = naming.find("status", &STATUSES) {
             self.fields.push((name, FieldRole::Status));
         }
@@ -190,7 +190,7 @@ impl FieldMap {
     fn add_attribute(
         &mut self,
         attribute: &str,
-        naming: &Naming<'_>,
+        naming: &FieldNaming<'_>,
         address: &ClientAddress,
     ) -> FieldSource {
         let (known, role, source): (&[&str], _, _) = match attribute {
@@ -362,7 +362,7 @@ mod tests {
             let attributes = attributes.split_whitespace().map(|text| text.parse().expect("an attribute"));
             let attributes = attributes.collect::<Vec<AttributeField>>();
             let options = ReadOptions { attributes, ..ReadOptions::default() };
-            let naming = Naming { names: &names, known: FieldNames::All, options: &options };
+            let naming = FieldNaming { names: &names, known: FieldNames::All, options: &options };
             let expected = expected.map(|(name, meaning)| (name.to_owned(), FieldRole::Time(meaning)));
             assert_eq!(naming.time(), expected);
         }
