@@ -15,7 +15,7 @@ use slidegate_tune::replay::report::{
 use slidegate_tune::replay::{Precision, ReplayReport};
 
 use sparkline::{Scale, sparkline};
-use table::{Align, Cell, Table};
+use table::{Align, TextCell, TextTable};
 
 const STRONG: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -30,7 +30,7 @@ const LIMITED_SHARE: f64 = 0.001;
 /// Report in the width of the terminal.
 pub(super) fn report(report: &ReplayReport, timezone: &TimeZone, elapsed: Duration) -> String {
     let width = terminal_size::terminal_size().map_or(100, |(terminal_size::Width(width), _)| width.into());
-    Text {
+    TextReport {
         width: width.clamp(*WIDTHS.start(), *WIDTHS.end()),
         times: TimeText::new(timezone),
         text: String::new(),
@@ -43,13 +43,13 @@ pub(super) fn threshold_value(threshold: &ThresholdReport) -> String {
     if threshold.condition.ends_with('%') { percent(threshold.value) } else { count(threshold.value as u64) }
 }
 
-struct Text {
+struct TextReport {
     width: usize,
     times: TimeText,
     text: String,
 }
 
-impl Text {
+impl TextReport {
     fn report(mut self, report: &ReplayReport, elapsed: Duration) -> String {
         self.head(report, elapsed);
         self.rules(report);
@@ -99,20 +99,20 @@ impl Text {
             ("subjects touched", Align::Right),
             ("peak/quota", Align::Right),
         ];
-        let mut table = Table::new(&heads);
+        let mut table = TextTable::new(&heads);
         for rule in &report.rules {
             for (index, limit) in rule.limits.iter().enumerate() {
                 table.add(limit_cells(rule, limit, index), &limit_sparkline(report, limit));
             }
             if rule.blocked > 0 {
                 let cells = vec![
-                    Cell::from(rule_name(rule)),
-                    Cell::from("blocked"),
-                    Cell::from(count(rule.requests)),
-                    Cell::styled(count(rule.blocked), BAD),
-                    Cell::from(share(rule.blocked, rule.requests)),
-                    Cell::from(""),
-                    Cell::from(""),
+                    TextCell::from(rule_name(rule)),
+                    TextCell::from("blocked"),
+                    TextCell::from(count(rule.requests)),
+                    TextCell::styled(count(rule.blocked), BAD),
+                    TextCell::from(share(rule.blocked, rule.requests)),
+                    TextCell::from(""),
+                    TextCell::from(""),
                 ];
                 table.add(cells, "");
             }
@@ -140,7 +140,7 @@ impl Text {
             ("of", Align::Right),
             ("first denial", Align::Left),
         ];
-        let mut table = Table::new(&heads).with_last(&span);
+        let mut table = TextTable::new(&heads).with_last(&span);
         for subject in report.most_denied.iter().take(10) {
             table.add(self.subject_cells(subject), &subject_sparkline(report, subject));
         }
@@ -149,13 +149,13 @@ impl Text {
         self.text.push_str(&text);
     }
 
-    fn subject_cells(&self, subject: &DeniedSubject) -> Vec<Cell> {
+    fn subject_cells(&self, subject: &DeniedSubject) -> Vec<TextCell> {
         vec![
-            Cell::from(key(&subject.key)),
-            Cell::from(subject.rule.clone()),
-            Cell::from(count(subject.denied)),
-            Cell::from(count(subject.requests)),
-            Cell::from(self.times.clock(subject.first_denial_ms)),
+            TextCell::from(key(&subject.key)),
+            TextCell::from(subject.rule.clone()),
+            TextCell::from(count(subject.denied)),
+            TextCell::from(count(subject.requests)),
+            TextCell::from(self.times.clock(subject.first_denial_ms)),
         ]
     }
 
@@ -193,7 +193,7 @@ impl Text {
         let heads = [("algorithms", Align::Left), ("limit", Align::Left), ("", Align::Left)].into_iter();
         let columns = algorithms.iter().map(|algorithm| (algorithm.algorithm, Align::Right));
         let heads: Vec<(&str, Align)> = heads.chain(columns).collect();
-        let mut table = Table::new(&heads);
+        let mut table = TextTable::new(&heads);
         for (index, limit) in first.limits.iter().enumerate() {
             let of = |value: fn(&slidegate_tune::replay::report::AlgorithmLimit) -> u64| {
                 let row =
@@ -202,13 +202,16 @@ impl Text {
             };
             let names = [limit.rule.clone(), of_window(&limit.limit), "denied".to_owned()];
             let denied = of(|limit| limit.denied);
-            let cells = names.into_iter().map(Cell::from);
-            table.add(cells.chain(denied.into_iter().map(|denied| Cell::from(count(denied)))).collect(), "");
+            let cells = names.into_iter().map(TextCell::from);
+            table.add(
+                cells.chain(denied.into_iter().map(|denied| TextCell::from(count(denied)))).collect(),
+                "",
+            );
             let most = of(|limit| limit.most_admitted).into_iter().map(|most| match most > limit.quota {
-                true => Cell::styled(count(most), BAD),
-                false => Cell::from(count(most)),
+                true => TextCell::styled(count(most), BAD),
+                false => TextCell::from(count(most)),
             });
-            let names = ["".into(), "".into(), "most in a window".to_owned()].map(Cell::from);
+            let names = ["".into(), "".into(), "most in a window".to_owned()].map(TextCell::from);
             table.add(names.into_iter().chain(most).collect(), "");
         }
         self.line("");
@@ -285,13 +288,13 @@ fn rule_name(rule: &RuleReplay) -> String {
     }
 }
 
-fn limit_cells(rule: &RuleReplay, limit: &LimitReplay, index: usize) -> Vec<Cell> {
+fn limit_cells(rule: &RuleReplay, limit: &LimitReplay, index: usize) -> Vec<TextCell> {
     let name = if index == 0 { rule_name(rule) } else { String::new() };
     let denied = limit.denied + limit.would_deny;
     let denied_cell = match (denied, limit.denied) {
-        (0, _) => Cell::from("0"),
-        (denied, 0) => Cell::styled(count(denied), WARNING),
-        (denied, _) => Cell::styled(count(denied), BAD),
+        (0, _) => TextCell::from("0"),
+        (denied, 0) => TextCell::styled(count(denied), WARNING),
+        (denied, _) => TextCell::styled(count(denied), BAD),
     };
     let text = match limit.applies_to.as_str() {
         "all requests" | "all others" => limit.limit.clone(),
@@ -302,13 +305,13 @@ fn limit_cells(rule: &RuleReplay, limit: &LimitReplay, index: usize) -> Vec<Cell
         _ => format!("{} of {}", range(limit.touched), count(limit.subjects)),
     };
     vec![
-        Cell::from(name),
-        Cell::from(text),
-        Cell::from(count(limit.requests)),
+        TextCell::from(name),
+        TextCell::from(text),
+        TextCell::from(count(limit.requests)),
         denied_cell,
-        Cell::from(share(denied, limit.requests)),
-        Cell::from(touched),
-        Cell::from(format!("{}/{}", range(limit.peak), count(limit.quota))),
+        TextCell::from(share(denied, limit.requests)),
+        TextCell::from(touched),
+        TextCell::from(format!("{}/{}", range(limit.peak), count(limit.quota))),
     ]
 }
 

@@ -7,7 +7,7 @@ use slidegate_tune::simulate::{AlgorithmResult, HerdResult, HerdSettings, Reques
 
 use super::SimulationResult;
 use crate::replay::render::sparkline::{Scale, sparkline};
-use crate::replay::render::table::{Align, Cell, Table};
+use crate::replay::render::table::{Align, TextCell, TextTable};
 
 /// Width of the output: nothing in it is longer.
 const WIDTH: usize = 100;
@@ -30,17 +30,17 @@ fn of_stream(scenario: Scenario, stream: &RequestStream, results: &[AlgorithmRes
         ("most in a window", Align::Right),
         ("worst case", Align::Right),
     ];
-    let mut table = Table::new(&heads).with_last("admitted in the last window");
+    let mut table = TextTable::new(&heads).with_last("admitted in the last window");
     let most = results.iter().map(|result| result.most_in_window).max().unwrap_or(0);
     for result in results {
         let course: Vec<u64> = result.course.iter().map(|point| point.admitted).collect();
         let is_over = result.most_in_window > result.limit.quota();
         let cells = vec![
-            Cell::from(result.limit.to_string()),
-            Cell::from(result.admitted.to_string()),
-            Cell::from(result.denied.to_string()),
-            Cell::styled(result.most_in_window.to_string(), if is_over { OVER } else { Style::new() }),
-            Cell::from(result.limit.worst_case().to_string()),
+            TextCell::from(result.limit.to_string()),
+            TextCell::from(result.admitted.to_string()),
+            TextCell::from(result.denied.to_string()),
+            TextCell::styled(result.most_in_window.to_string(), if is_over { OVER } else { Style::new() }),
+            TextCell::from(result.limit.worst_case().to_string()),
         ];
         table.add(cells, &sparkline(&course, course.len(), Scale { most, empty: '▁' }));
     }
@@ -57,17 +57,17 @@ fn of_herd(settings: &HerdSettings, results: &[HerdResult]) -> String {
         ("last admitted", Align::Right),
         ("clients left", Align::Right),
     ];
-    let mut table = Table::new(&heads).with_last("attempts");
+    let mut table = TextTable::new(&heads).with_last("attempts");
     for result in results {
         let course = &result.course.attempts;
         let most = course.iter().copied().max().unwrap_or(0);
         let cells = vec![
-            Cell::from(result.rule.name()),
-            Cell::from(result.attempts.to_string()),
-            Cell::from(result.early.to_string()),
-            Cell::from(result.most_at_once.to_string()),
-            Cell::from(seconds(result.last_ms)),
-            Cell::from((settings.clients - result.admitted).to_string()),
+            TextCell::from(result.rule.name()),
+            TextCell::from(result.attempts.to_string()),
+            TextCell::from(result.early.to_string()),
+            TextCell::from(result.most_at_once.to_string()),
+            TextCell::from(seconds(result.last_ms)),
+            TextCell::from((settings.clients - result.admitted).to_string()),
         ];
         table.add(cells, &sparkline(course, course.len(), Scale { most, empty: '▁' }));
     }

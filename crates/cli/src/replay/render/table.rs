@@ -18,31 +18,31 @@ pub(crate) enum Align {
 
 /// Text of a cell, with its style.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct TextCell {
     text: String,
     style: Style,
 }
 
-impl Cell {
+impl TextCell {
     pub(crate) fn styled(text: String, style: Style) -> Self {
         Self { text, style }
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
+impl<T: Into<String>> From<T> for TextCell {
     fn from(text: T) -> Self {
         Self::styled(text.into(), Style::new())
     }
 }
 
 /// Table with a last column of any width, which is left out where there is no room.
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     heads: Vec<(String, Align)>,
     last_head: String,
-    rows: Vec<(Vec<Cell>, String)>,
+    rows: Vec<(Vec<TextCell>, String)>,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new(heads: &[(&str, Align)]) -> Self {
         let heads = heads.iter().map(|(text, align)| ((*text).to_owned(), *align)).collect();
         Self { heads, last_head: String::new(), rows: Vec::new() }
@@ -53,7 +53,7 @@ impl Table {
         Self { last_head: head.to_owned(), ..self }
     }
 
-    pub(crate) fn add(&mut self, cells: Vec<Cell>, last: &str) {
+    pub(crate) fn add(&mut self, cells: Vec<TextCell>, last: &str) {
         self.rows.push((cells, last.to_owned()));
     }
 
@@ -63,7 +63,7 @@ impl Table {
         let used: usize = widths.iter().map(|width| width + GAP).sum();
         let last = self.rows.iter().map(|(_, last)| chars(last)).max().unwrap_or(0);
         let has_last = used + last <= width;
-        let heads = self.heads.iter().map(|(text, _)| Cell::styled(text.clone(), HEAD));
+        let heads = self.heads.iter().map(|(text, _)| TextCell::styled(text.clone(), HEAD));
         let mut text = self.line(&heads.collect::<Vec<_>>(), &widths, has_last.then_some(&*self.last_head));
         for (cells, last) in &self.rows {
             text.push_str(&self.line(cells, &widths, has_last.then_some(last)));
@@ -87,7 +87,7 @@ impl Table {
         widths
     }
 
-    fn line(&self, cells: &[Cell], widths: &[usize], last: Option<&str>) -> String {
+    fn line(&self, cells: &[TextCell], widths: &[usize], last: Option<&str>) -> String {
         let mut line = String::new();
         for ((cell, width), (_, align)) in cells.iter().zip(widths).zip(&self.heads) {
             let text = cut(&cell.text, *width);
@@ -124,10 +124,11 @@ fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::new(&[("rule", Align::Left), ("denied", Align::Right)]).with_last("over time");
-        table.add(vec![Cell::from("login"), Cell::from("812")], "▁▂▁");
-        table.add(vec![Cell::from("a-rule-with-a-long-name"), Cell::from("0")], "▁▁▁");
+    fn table() -> TextTable {
+        let mut table =
+            TextTable::new(&[("rule", Align::Left), ("denied", Align::Right)]).with_last("over time");
+        table.add(vec![TextCell::from("login"), TextCell::from("812")], "▁▂▁");
+        table.add(vec![TextCell::from("a-rule-with-a-long-name"), TextCell::from("0")], "▁▁▁");
         table
     }
 
