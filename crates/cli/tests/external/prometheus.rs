@@ -6,7 +6,7 @@
 mod contrib;
 mod expression;
 mod lived;
-mod named;
+mod metric_names;
 mod promtool;
 mod samples;
 mod scraped;

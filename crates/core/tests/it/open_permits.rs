@@ -62,7 +62,7 @@ struct Naive {
 }
 
 #[test]
-fn a_ledger_knows_what_a_list_of_all_permits_knows() {
+fn open_permits_agree_with_a_list_of_all_permits() {
     prove(generate, |(), steps| {
         let (mut permits, mut naive) = (OpenPermits::default(), Naive::default());
         let (mut saved, mut saved_naive) = (permits.to_words(), naive.clone());

@@ -3,7 +3,7 @@
 
 mod client;
 mod document;
-mod lines;
+mod log_lines;
 mod service;
 
 mod ad_hoc;
@@ -12,7 +12,7 @@ mod authorize;
 mod bad_requests;
 mod caps;
 mod connections;
-mod denials;
+mod denial_log;
 mod headers;
 mod idempotency;
 mod in_flight;

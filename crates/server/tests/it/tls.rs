@@ -4,9 +4,9 @@
 mod client;
 mod service;
 
-mod broken;
 mod clients;
 mod conversation;
 mod reload;
 mod stopping;
 mod strangers;
+mod unusable_files;

@@ -43,7 +43,7 @@ pub(crate) fn generate(rng: &Rng) -> ((), Vec<Step>) {
 
 /// What a store says after a step: what came of it, and the notes.
 pub(crate) async fn take<S: Store>(store: &S, step: &Step, now_ms: u64) -> (String, Vec<Note>) {
-    let before = store.notes().await.expect("a board");
+    let before = store.notes().await.expect("notes");
     let (came, changed) = match step {
         Step::Post(note) => {
             let posted = store.post(note, now_ms).await.expect("an answer");
@@ -55,7 +55,7 @@ pub(crate) async fn take<S: Store>(store: &S, step: &Step, now_ms: u64) -> (Stri
         }
         Step::Forward { .. } => (String::new(), false),
     };
-    let after = store.notes().await.expect("a board");
+    let after = store.notes().await.expect("notes");
     assert_eq!(after.version > before.version, changed, "{step:?}: {before:?} to {after:?}");
     assert!(after.version >= before.version);
     (came, after.notes)
@@ -69,20 +69,20 @@ pub(crate) async fn keeps_its_bounds<S: Store>(store: &S) {
     for n in 0..MAX_NOTES as u64 {
         assert_eq!(post(&format!("{n:04}"), "text", NOW_MS + 1 + n, NOW_MS).await, PostOutcome::Done);
     }
-    let full: Notes = store.notes().await.expect("a board");
+    let full: Notes = store.notes().await.expect("notes");
     assert_eq!(full.notes.len(), MAX_NOTES);
     assert!(full.notes.is_sorted_by(|one, other| one.id < other.id));
     assert_eq!(post("another", "", u64::MAX, NOW_MS).await, PostOutcome::Full);
-    assert_eq!(store.notes().await.expect("a board"), full, "nothing changed");
+    assert_eq!(store.notes().await.expect("notes"), full, "nothing changed");
     assert_eq!(post("0500", "changed", u64::MAX, NOW_MS).await, PostOutcome::Done);
     // The first ten have expired: in the place of one there is room, and the others go too.
     assert_eq!(post("another", "", u64::MAX, NOW_MS + 10).await, PostOutcome::Done);
-    let board = store.notes().await.expect("a board");
-    assert_eq!((board.notes.len(), board.notes[0].id.as_str()), (MAX_NOTES - 9, "0010"));
-    assert!(board.notes.contains(&note("0500", "changed", u64::MAX)));
+    let listed = store.notes().await.expect("notes");
+    assert_eq!((listed.notes.len(), listed.notes[0].id.as_str()), (MAX_NOTES - 9, "0010"));
+    assert!(listed.notes.contains(&note("0500", "changed", u64::MAX)));
     let (text, id) = ("x".repeat(MAX_NOTE_BYTES), "i".repeat(MAX_NOTE_ID_BYTES));
     assert_eq!(post(&id, &text, u64::MAX, NOW_MS).await, PostOutcome::Done);
-    assert!(store.notes().await.expect("a board").notes.contains(&note(&id, &text, u64::MAX)));
+    assert!(store.notes().await.expect("notes").notes.contains(&note(&id, &text, u64::MAX)));
     assert_eq!(post(&format!("{id}i"), "", u64::MAX, NOW_MS).await, PostOutcome::TooLarge);
     assert_eq!(post("long", &format!("{text}x"), u64::MAX, NOW_MS).await, PostOutcome::TooLarge);
 }

@@ -132,7 +132,7 @@ fn note(id: &str, text: &str) -> Note {
 
 /// Texts of every length around a word, and as many and as long ones as there may be.
 #[test]
-fn the_board_comes_back() {
+fn notes_are_restored() {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
     let path = folder.path().join("snapshot");
     let store = Memory::new(1 << 20);
@@ -152,7 +152,7 @@ fn the_board_comes_back() {
 }
 
 /// A file of the first version, as it was written then: limits of four kinds, a permit that was
-/// used, no board.
+/// used, no notes.
 #[test]
 fn a_file_of_version_1_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshot/version_1.snapshot");

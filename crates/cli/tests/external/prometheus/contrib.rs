@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::prometheus::expression::{Expression, dashboard, of_alerts, of_dashboard};
 use crate::prometheus::lived::Lived;
-use crate::prometheus::named::{displayed_labels, metrics};
+use crate::prometheus::metric_names::{displayed_labels, metrics};
 use crate::prometheus::read;
 use crate::prometheus::samples::Samples;
 

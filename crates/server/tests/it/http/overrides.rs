@@ -10,7 +10,7 @@ use slidegate::{Store, SystemClock};
 use slidegate_server::{Config, NewOverride, OverrideError, OverrideRecord, PolicySource, Runtime};
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
-use crate::http::lines::Lines;
+use crate::http::log_lines::Lines;
 use crate::http::service::{Kind, Service};
 
 const RULES: &str = "

@@ -1,4 +1,4 @@
-//! A service in this process, with every door that there is.
+//! A service in this process, with every listener.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

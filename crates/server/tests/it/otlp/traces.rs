@@ -1,4 +1,4 @@
-//! Every check leaves a span, through whichever door it comes.
+//! Every check leaves a span, over every protocol.
 
 use prost::Message;
 use serde_json::json;

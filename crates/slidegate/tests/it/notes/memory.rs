@@ -1,4 +1,4 @@
-//! The board of a store in memory: notes by id, under a bound, gone when they have expired.
+//! Notes of a store in memory: by id, under a bound, gone when they have expired.
 
 use std::collections::BTreeMap;
 

@@ -85,7 +85,7 @@ async fn what_never_fits_is_denied_as_such_whatever_is_cached() {
     assert_eq!(verdict.decisions[0].outcome, Outcome::Never);
 }
 
-/// The node that is told to forget a key asks at once; another sees that the board has moved, and
+/// The node that is told to forget a key asks at once; another sees that the notes have changed, and
 /// then asks too.
 #[tokio::test]
 async fn a_key_that_is_forgotten_is_denied_nowhere() {
@@ -96,14 +96,14 @@ async fn a_key_that_is_forgotten_is_denied_nowhere() {
         let _ = used_up(&one).await;
         assert!(!two.check("key").await.expect("a decision").is_allowed());
         assert!(!asks(&server, &one, 1).await && !asks(&server, &two, 1).await);
-        let seen = there.notes().await.expect("a board").version;
+        let seen = there.notes().await.expect("notes").version;
         let limits = [one.limits()[0].id(), one.limits()[1].id()];
         let forget = ForgetRequest { space: Space::named(""), key: &"key".into(), limits: &limits };
         here.forget(&forget).await.expect("an answer");
         assert!(one.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
         here.forget(&forget).await.expect("an answer");
         assert!(!asks(&server, &two, 1).await, "it does not know yet");
-        assert!(there.notes().await.expect("a board").version > seen);
+        assert!(there.notes().await.expect("notes").version > seen);
         Store::clear_deny_cache(&there);
         assert!(two.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
     }

@@ -68,7 +68,7 @@ fn assert_key_lives_by(server: &RedisServer, key: &str, limit: Limit, verdict: &
     assert!(*expires_ms.start() <= latest_ms, "{limit}: {expires_ms:?} is after {latest_ms}");
 }
 
-fn is_ledger(server: &RedisServer, key: &str) -> bool {
+fn is_permit_hash(server: &RedisServer, key: &str) -> bool {
     server.command(&["TYPE", key]).text() == "hash"
 }
 
@@ -131,7 +131,7 @@ async fn a_refund_sets_it_right() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
             let (permit_keys, states): (Vec<String>, Vec<String>) =
-                keys(&server).into_iter().partition(|key| is_ledger(&server, key));
+                keys(&server).into_iter().partition(|key| is_permit_hash(&server, key));
             let ([_], [state]) = (&permit_keys[..], &states[..]) else { panic!("permits and a state") };
             limiter.refund(&permits[1]).await.expect("a refund");
             let verdict = limiter.peek("key").await.expect("a decision");

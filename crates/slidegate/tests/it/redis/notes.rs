@@ -1,4 +1,4 @@
-//! The board in Redis: as in memory, whichever server it is, and the same for all that look at it.
+//! Notes in Redis: as in memory, on every server, and the same for all nodes.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -18,8 +18,8 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// Every case has a board of its own, by its prefix; two stores look at it, of which one changes
-/// it.
+/// Every case has notes of its own, by its prefix; two stores read them, and one of
+/// the two changes them.
 fn compare(all: &RedisConfig) {
     let (runtime, cases) = (runtime(), Cell::new(0));
     prove_part(100, generate, |(), steps| {
@@ -33,7 +33,7 @@ fn compare(all: &RedisConfig) {
             }
             let (said, seen, expected) = runtime.block_on(async {
                 let said = take(&redis, step, now_ms).await;
-                (said, other.notes().await.expect("a board").notes, take(&memory, step, now_ms).await)
+                (said, other.notes().await.expect("notes").notes, take(&memory, step, now_ms).await)
             });
             if (&said, &seen) != (&expected, &said.1) {
                 let said = format!("redis  {said:?}\n  other  {seen:?}");
@@ -75,35 +75,35 @@ async fn the_server_tells_when_a_note_has_expired() {
         let store = Redis::new(&patient(&server.url()));
         let (old, new) = (note("old", "", 1), note("new", "", u64::MAX));
         assert_eq!(store.post(&old, u64::MAX).await, Ok(PostOutcome::Done));
-        assert_eq!(store.notes().await.expect("a board").notes, [old]);
+        assert_eq!(store.notes().await.expect("notes").notes, [old]);
         // What the caller thinks of the time does not matter.
         assert_eq!(store.post(&new, 0).await, Ok(PostOutcome::Done));
         assert_eq!(store.post(&note("newer", "", u64::MAX), u64::MAX).await, Ok(PostOutcome::Done));
-        assert_eq!(store.notes().await.expect("a board").notes, [new, note("newer", "", u64::MAX)]);
+        assert_eq!(store.notes().await.expect("notes").notes, [new, note("newer", "", u64::MAX)]);
     }
 }
 
-/// A server that lost everything has another board, even if as much was put on it as before.
+/// A server that lost everything has other notes, even if there are as many as before.
 #[tokio::test]
 async fn an_emptied_server_is_noticed() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let [here, there] = [0; 2].map(|_| Redis::new(&patient(&server.url())));
         assert_eq!(here.post(&note("a", "before", u64::MAX), 0).await, Ok(PostOutcome::Done));
-        let before = there.notes().await.expect("a board");
+        let before = there.notes().await.expect("notes");
         server.must(&["FLUSHALL"]);
         assert_eq!(here.post(&note("a", "after", u64::MAX), 0).await, Ok(PostOutcome::Done));
-        let after = there.notes().await.expect("a board");
+        let after = there.notes().await.expect("notes");
         assert!(after.version > before.version, "{before:?} to {after:?}");
         assert_eq!(after.notes, [note("a", "after", u64::MAX)]);
         server.must(&["FLUSHALL"]);
-        assert_eq!(there.notes().await.expect("a board"), slidegate::store::Notes::default());
+        assert_eq!(there.notes().await.expect("notes"), slidegate::store::Notes::default());
     }
 }
 
-/// A board that moves to another node of the Cluster is found there.
+/// Notes that move to another node of the Cluster are found there.
 #[tokio::test]
-async fn a_board_may_move() {
+async fn notes_follow_their_slot() {
     let cluster = Cluster::start(Flavour::Redis70);
     let store = Redis::new(&config(&cluster));
     assert_eq!(store.post(&note("a", "", u64::MAX), 0).await, Ok(PostOutcome::Done));
@@ -114,7 +114,7 @@ async fn a_board_may_move() {
     assert_eq!(store.post(&note("b", "", u64::MAX), 0).await, Ok(PostOutcome::Done), "on its way");
     cluster.finish_migration(&migration);
     assert_eq!(store.withdraw("a").await, Ok(true));
-    assert_eq!(store.notes().await.expect("a board").notes, [note("b", "", u64::MAX)]);
+    assert_eq!(store.notes().await.expect("notes").notes, [note("b", "", u64::MAX)]);
 }
 
 /// Nothing takes the place of a store that does not answer: an operator has to know.

@@ -8,7 +8,7 @@ use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 use super::policy::over_file;
 use super::{LOGIN, Operator, TOKEN, with_token};
 use crate::http::client::Response;
-use crate::http::lines::Lines;
+use crate::http::log_lines::Lines;
 use crate::http::service::{Kind, Service};
 use serde_json::json;
 use slidegate::SystemClock;

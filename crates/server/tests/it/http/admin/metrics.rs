@@ -155,7 +155,7 @@ async fn who_answered_is_counted() {
             ("slidegate_store_errors_total{kind=\"timed_out\"}", 0.0),
         ],
     );
-    // The board may have been looked for meanwhile.
+    // The notes may have been read meanwhile.
     assert!(failed(&text) >= 2.0, "{text}");
 }
 

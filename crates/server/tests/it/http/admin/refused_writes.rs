@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::Operator;
 use crate::http::client::Response;
-use crate::http::lines::Lines;
+use crate::http::log_lines::Lines;
 use crate::http::service::Service;
 
 /// How Redis is made to refuse writes, how to end it, and the word that it refuses with.

@@ -264,7 +264,7 @@ async fn histories_that_lose_nothing_void_nothing() {
 
 /// Open permits of a build that knew no histories take the first that they are used under.
 #[tokio::test]
-async fn a_ledger_without_a_history_stays_good() {
+async fn permits_of_a_build_without_histories_stay_valid() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let limiter = limiter(redis(&server), kinds()[1]);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::http::lines::Lines;
+use crate::http::log_lines::Lines;
 use crate::http::service::{BOTH, Kind, Service};
 
 const RULES: &str = "
