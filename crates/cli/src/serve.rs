@@ -115,21 +115,22 @@ async fn serve(
     let addresses = BoundAddresses::of(&listeners).into_diagnostic()?;
     let banner = banner::text(&addresses, &origin, policy.rules().len(), settings);
     let token = server.token.as_ref().map(|token| token.to_string());
-    let mut app = Runtime::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
+    let mut runtime =
+        Runtime::new(config).map_err(|error| miette!("{error}"))?.log_writer(log.writer.clone());
     if let Some(allowed) = open_files {
-        app = app.open_files(allowed);
+        runtime = runtime.open_files(allowed);
     }
     if let Some(address) = addresses.admin {
-        app.bind_admin(address).map_err(|error| miette!("{error}"))?;
+        runtime.bind_admin(address).map_err(|error| miette!("{error}"))?;
     }
     if let Some(source) = args.policy.and_then(|path| reload::source(path, &text, args.flags)) {
-        app = app.source(source);
+        runtime = runtime.with_source(source);
     }
-    let app = Arc::new(app);
+    let runtime = Arc::new(runtime);
     // Before the banner, since a reader of the banner may send signals at once.
     let shutdown =
         shutdown::signal(log.writer.clone()).into_diagnostic().wrap_err("cannot listen for signals")?;
-    reload::on_hangup(&app).into_diagnostic().wrap_err("cannot listen for signals")?;
+    reload::on_hangup(&runtime).into_diagnostic().wrap_err("cannot listen for signals")?;
     stdout::print(&banner)?;
     let demo = args.demo.then(|| tokio::spawn(demo::run(addresses.http_from_loopback(), token)));
     let shutdown = async {
@@ -137,8 +138,8 @@ async fn serve(
         // The simulated clients must not delay the shutdown.
         demo.inspect(JoinHandle::abort);
     };
-    slidegate_server::run(Arc::clone(&app), listeners, shutdown).await;
+    slidegate_server::run(Arc::clone(&runtime), listeners, shutdown).await;
     // The error itself is in the log.
-    let is_snapshot_lost = app.snapshot_state().is_some_and(|state| state.last_error.is_some());
+    let is_snapshot_lost = runtime.snapshot_state().is_some_and(|state| state.last_error.is_some());
     Ok(if is_snapshot_lost { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }

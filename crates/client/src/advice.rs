@@ -16,7 +16,7 @@ const MAX_JITTER_MS: u64 = 60_000;
 /// Least base of the jitter: a server that demands no delay, or a short one, has clients too.
 const MIN_JITTER_MS: u64 = 1_000;
 
-/// RetrySettings of [`advice()`].
+/// Settings of [`advice()`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RetrySettings {
     /// Longest delay that a server may demand, 60 s by default. A longer one is a reason to stop:

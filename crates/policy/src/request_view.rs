@@ -128,7 +128,7 @@ fn not_an_address(text: &str) -> RequestError {
     RequestError::NotAnAddress { attribute: IP.to_owned(), value: text.to_owned() }
 }
 
-/// AttributeSource of a value: an attribute or a path parameter.
+/// Source of a value: an attribute or a path parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum AttributeSource {
     Attribute(Box<str>),

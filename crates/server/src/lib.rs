@@ -12,7 +12,7 @@
 //! | `config` | settings of the file, its `schema`, `listener`, `exposure` of listeners, `pem` files, errors |
 //! | [`http_client`] | HTTP client of the OTLP exporter and of the command line |
 //! | `telemetry` | `metrics` formats, `otlp`, `denial_log`, `audit`, `log_writer`, `auth_failures` |
-//! | `net` | `accept` loop, `serve`, `overload`, `connections` (slots, time-outs, turns, pace), `tls`, `tracked_io`, `byte_budget` |
+//! | `net` | `accept` loop, `serve`, `connection_admission`, `connections` (slots, time-outs, turns, pace), `tls`, `tracked_io`, `byte_budget` |
 //! | `runtime` | `decider`, which all protocols ask, and what changes it: `reload`, `overrides`, `snapshot`, `certificates` |
 //! | `protocols` | transports `http`, `grpc` and `resp`; the check API `rest`; Envoy's service `rls`; what they share |
 //! | `admin` | the admin listener: a module per route, the `console`, and its `events` |

@@ -2,9 +2,9 @@
 
 pub(crate) mod accept;
 pub(crate) mod byte_budget;
+mod connection_admission;
 pub(crate) mod connections;
 pub(crate) mod network;
-mod overload;
 pub(crate) mod serve;
 pub(crate) mod tls;
 pub(crate) mod tracked_io;

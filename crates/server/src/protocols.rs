@@ -1,4 +1,5 @@
-//! Protocols that requests arrive in.
+//! Protocols that requests arrive in: a folder each. A new one also has a listener in
+//! `config/listener.rs` and its dispatch in `server.rs`.
 
 pub(crate) mod ad_hoc_limit;
 pub(crate) mod auth;

@@ -45,7 +45,7 @@ pub(super) struct BreakerSettings {
     /// First time for which it stays open.
     pub(super) cooldown: Duration,
     /// Maximum of that time, which every failed probe doubles.
-    pub(super) longest: Duration,
+    pub(super) max_cooldown: Duration,
 }
 
 /// Client certificate and key, both in PEM.
@@ -130,7 +130,7 @@ impl RedisConfig {
             breaker: BreakerSettings {
                 failures: 3,
                 cooldown: Duration::from_millis(200),
-                longest: Duration::from_secs(1),
+                max_cooldown: Duration::from_secs(1),
             },
             deny_cache: Duration::from_millis(500),
             deny_cache_entries: 65_536,
@@ -217,7 +217,7 @@ impl RedisConfig {
     /// s by default.
     pub fn breaker_cooldown(mut self, range: std::ops::RangeInclusive<Duration>) -> Self {
         self.breaker.cooldown = *range.start();
-        self.breaker.longest = (*range.end()).max(*range.start());
+        self.breaker.max_cooldown = (*range.end()).max(*range.start());
         self
     }
 

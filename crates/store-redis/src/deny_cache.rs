@@ -21,9 +21,9 @@ pub(super) struct DenyCache {
     shards: [Mutex<DenyShard>; SHARDS],
     hasher: RandomState,
     /// Maximum number of entries of a shard; 0 turns the cache off.
-    most: usize,
+    max_entries: usize,
     /// Maximum age of an entry.
-    longest: Duration,
+    max_age: Duration,
     /// Number of requests that the cache denied.
     hits: AtomicU64,
 }
@@ -42,17 +42,17 @@ struct DenyEntry {
     /// Earliest end of the wait.
     until: Instant,
     /// Expiry of the entry.
-    stale: Instant,
+    expires_at: Instant,
 }
 
 impl DenyCache {
-    pub(super) fn new(entries: usize, longest: Duration) -> Self {
-        let most = if longest.is_zero() { 0 } else { entries.div_ceil(SHARDS) };
+    pub(super) fn new(entries: usize, max_age: Duration) -> Self {
+        let max_entries = if max_age.is_zero() { 0 } else { entries.div_ceil(SHARDS) };
         Self {
             shards: Default::default(),
             hasher: RandomState::new(),
-            most,
-            longest,
+            max_entries,
+            max_age,
             hits: AtomicU64::new(0),
         }
     }
@@ -64,11 +64,11 @@ impl DenyCache {
 
     /// Minimum wait of this cost, if it is cached.
     pub(super) fn wait_ms(&self, item: &PlanItem, now: Instant) -> Option<u64> {
-        if self.most == 0 || item.cost == 0 {
+        if self.max_entries == 0 || item.cost == 0 {
             return None;
         }
         let denial = *self.shard(&item.key).denials.get(&item.key)?;
-        let holds = now < denial.stale
+        let holds = now < denial.expires_at
             && item.cost >= denial.cost
             && item.limit.quota() <= denial.limit.quota()
             && item.limit.ceiling() <= denial.limit.ceiling();
@@ -88,19 +88,23 @@ impl DenyCache {
     /// Caches that this cost has to wait, counted from the time at which it was sent. Not for
     /// in-flight limits, whose slots may be released at any time.
     pub(super) fn insert(&self, item: &PlanItem, wait_ms: u64, sent: Instant) {
-        if self.most == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
+        if self.max_entries == 0 || item.cost == 0 || matches!(item.limit.kind(), LimitKind::InFlight) {
             return;
         }
         let until = sent + Duration::from_millis(wait_ms);
-        let denial =
-            DenyEntry { limit: item.limit, cost: item.cost, until, stale: until.min(sent + self.longest) };
+        let denial = DenyEntry {
+            limit: item.limit,
+            cost: item.cost,
+            until,
+            expires_at: until.min(sent + self.max_age),
+        };
         let DenyShard { denials, cleared } = &mut *self.shard(&item.key);
         if cleared.is_some_and(|cleared| sent < cleared) {
             return;
         }
-        if denials.len() >= self.most && !denials.contains_key(&item.key) {
-            denials.retain(|_, denial| sent < denial.stale);
-            if denials.len() >= self.most {
+        if denials.len() >= self.max_entries && !denials.contains_key(&item.key) {
+            denials.retain(|_, denial| sent < denial.expires_at);
+            if denials.len() >= self.max_entries {
                 return;
             }
         }

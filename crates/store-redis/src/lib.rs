@@ -46,7 +46,7 @@ use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
 
 pub use config::{ClientCertificate, RedisConfig, RedisConfigError};
 pub use error::{RedisError, RedisErrorKind};
-pub use link::{Health, Warning, WriteRefusal};
+pub use link::{CircuitState, Warning, WriteRefusal};
 
 use deny_cache::DenyCache;
 use error::MAX_ITEMS;
@@ -108,7 +108,7 @@ impl Redis {
     }
 
     /// State of each server's circuit breaker.
-    pub fn health(&self) -> Vec<(String, Health)> {
+    pub fn health(&self) -> Vec<(String, CircuitState)> {
         self.0.link.health()
     }
 

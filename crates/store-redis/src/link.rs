@@ -33,7 +33,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 pub(super) use self::batching::SlotRouting;
-pub use self::breaker::Health;
+pub use self::breaker::CircuitState;
 pub use self::checks::Warning;
 pub(super) use self::endpoint::RedisEndpoint;
 pub(super) use self::key_slot::slot_of;
@@ -235,7 +235,7 @@ impl RedisLink {
     }
 
     /// State of each server, by address or by the name that sentinels monitor.
-    pub(super) fn health(&self) -> Vec<(String, Health)> {
+    pub(super) fn health(&self) -> Vec<(String, CircuitState)> {
         self.nodes().iter().map(|node| (node.server.name(), node.health())).collect()
     }
 

@@ -19,14 +19,14 @@ pub(super) fn source(path: PathBuf, text: &str, flags: Flags) -> Option<PolicySo
 /// From now on SIGHUP reloads the policy and the certificates instead of ending the process. The
 /// log has the result.
 #[cfg(unix)]
-pub(super) fn on_hangup(app: &Arc<Runtime>) -> io::Result<()> {
+pub(super) fn on_hangup(runtime: &Arc<Runtime>) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let (app, mut hangup) = (Arc::clone(app), signal(SignalKind::hangup())?);
+    let (runtime, mut hangup) = (Arc::clone(runtime), signal(SignalKind::hangup())?);
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
             // An invalid file does not stop the server.
-            let _logged = (app.reload().await, app.reload_certificates().await);
+            let _logged = (runtime.reload().await, runtime.reload_certificates().await);
         }
     });
     Ok(())
@@ -34,6 +34,6 @@ pub(super) fn on_hangup(app: &Arc<Runtime>) -> io::Result<()> {
 
 /// No such signal on this system.
 #[cfg(not(unix))]
-pub(super) fn on_hangup(_app: &Arc<Runtime>) -> io::Result<()> {
+pub(super) fn on_hangup(_runtime: &Arc<Runtime>) -> io::Result<()> {
     Ok(())
 }

@@ -32,7 +32,7 @@ pub(crate) use top::top;
 use viewer::Viewer;
 
 /// Interval of frames.
-const EVERY: Duration = Duration::from_secs(1);
+const FRAME_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of viewers.
 const MAX_VIEWERS: usize = 100;
 
@@ -112,7 +112,7 @@ impl Drop for ViewerSlot {
 
 /// Samples every second and publishes a frame. A shutdown is published at once. Never returns.
 pub(crate) async fn publish<C: Clock>(events: Arc<Events>, runtime: Arc<Runtime<C>>) {
-    let mut seconds = interval(EVERY);
+    let mut seconds = interval(FRAME_INTERVAL);
     // After a stall one frame is enough.
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

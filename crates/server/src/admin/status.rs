@@ -3,7 +3,7 @@
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use slidegate::Clock;
-use slidegate::store::redis::Health;
+use slidegate::store::redis::CircuitState;
 
 use super::reply::json;
 use crate::config::listener::Listener;
@@ -76,10 +76,10 @@ pub(crate) fn store(backend: &Backend) -> Value {
             let servers = redis.store().health().into_iter().map(|(server, health)| {
                 let refusal = refusals.iter().find(|(refusing, _)| *refusing == server);
                 let state = match health {
-                    Health::Closed if refusal.is_some() => "refuses writes",
-                    Health::Closed => "closed",
-                    Health::Open => "open",
-                    Health::HalfOpen => "half-open",
+                    CircuitState::Closed if refusal.is_some() => "refuses writes",
+                    CircuitState::Closed => "closed",
+                    CircuitState::Open => "open",
+                    CircuitState::HalfOpen => "half-open",
                 };
                 let refusal = refusal.map(|(_, refusal)| format!("{} {}", refusal.code, refusal.text));
                 json!({ "server": server, "state": state, "refusal": refusal })

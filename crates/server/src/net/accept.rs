@@ -11,9 +11,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::connection_admission::ConnectionAdmission;
 use super::connections::{Event, OpenConnections, Order, PAUSE, Pace};
 use super::network::Network;
-use super::overload::ConnectionAdmission;
 use super::serve::{Caller, Serve, serve_connection};
 use crate::config::listener::Listener;
 use crate::telemetry::log_throttle::LogThrottle;

@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::connection_admission::SURPLUS_TIMEOUT;
 use super::connections::{ConnectionSlot, Event, OpenConnections, Order, Progress};
 use super::network::Network;
-use super::overload::SURPLUS_TIMEOUT;
 use crate::config::listener::Listener;
 
 /// Peer of a connection.

@@ -4,7 +4,7 @@
 use hyper::StatusCode;
 use serde_json::json;
 use slidegate::Clock;
-use slidegate::store::redis::Health;
+use slidegate::store::redis::CircuitState;
 
 use super::problem::{JSON, PROBLEM_JSON, Problem, Reply, reply};
 use super::query;
@@ -26,7 +26,8 @@ impl StoreState {
         let health = redis.store().health();
         let refusals = redis.store().refusals();
         let refuses = |server: &String| refusals.iter().any(|(refusing, _)| refusing == server);
-        let is_failing = |(server, health): &&(String, Health)| *health != Health::Closed || refuses(server);
+        let is_failing =
+            |(server, health): &&(String, CircuitState)| *health != CircuitState::Closed || refuses(server);
         let failing = health.iter().filter(is_failing).count();
         match failing {
             0 => Self::Available,

@@ -1,6 +1,6 @@
 //! Overload: responses to a surplus connection, which exceeds the limit of its listener.
 //!
-//! The policy, which decides what connection is surplus, is in `net/overload.rs`.
+//! The policy, which decides what connection is surplus, is in `net/connection_admission.rs`.
 
 use hyper::Method;
 use hyper::http::request::Parts;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 /// Interval of polls.
-const EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Polls after which an unchanged stamp stands for an unchanged content: two seconds, which is
 /// longer than the time resolution of any file system. Until then every poll reads the file.
 const POLLS_UNTIL_TRUSTED: u32 = 5;
@@ -75,7 +75,7 @@ impl WatchedFiles {
     /// content. A file that appears or disappears has changed; one that is only touched has not.
     pub(crate) async fn changed(&mut self) {
         loop {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             let files = Arc::clone(&self.files);
             if let Ok(true) = tokio::task::spawn_blocking(move || poll(&mut files.lock())).await {
                 return;

@@ -20,9 +20,9 @@ pub(crate) use set::Overrides;
 use super::Runtime;
 
 /// Interval of reading the notes. Other nodes see a new override within two seconds.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Time that startup waits for the overrides of a remote store.
-const AT_START: Duration = Duration::from_secs(1);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(1);
 /// Duration of an override.
 const EXPIRY_MS: std::ops::RangeInclusive<u64> = 1_000..=90 * 24 * 60 * 60 * 1_000;
 /// Maximum length of a reason.
@@ -61,7 +61,7 @@ pub struct NewOverride {
 impl<C: Clock> Runtime<C> {
     /// Overrides that have not expired, the oldest first.
     pub fn overrides(&self) -> Vec<OverrideRecord> {
-        self.live.now.lock().overrides.list()
+        self.live.active.lock().overrides.list()
     }
 
     /// Adds an override: here at once, on the other nodes within two seconds.
@@ -73,7 +73,7 @@ impl<C: Clock> Runtime<C> {
         if reason.len() > MAX_REASON_BYTES {
             return Err(OverrideError::Reason);
         }
-        let fits = self.live.now.lock().file.with(std::slice::from_ref(&definition)).map(drop);
+        let fits = self.live.active.lock().file.with(std::slice::from_ref(&definition)).map(drop);
         fits.map_err(OverrideError::TemporaryOverride)?;
         let created_at_ms = self.gate().now_ms();
         let text = note::write(&definition, &reason, created_at_ms);
@@ -87,7 +87,7 @@ impl<C: Clock> Runtime<C> {
             PostOutcome::Full => return Err(OverrideError::Full),
             PostOutcome::TooLarge => return Err(OverrideError::TooLarge),
         }
-        let mut now = self.live.now.lock();
+        let mut now = self.live.active.lock();
         let id = note.id.clone();
         now.overrides.insert(note);
         self.renew(&mut now);
@@ -99,7 +99,7 @@ impl<C: Clock> Runtime<C> {
     pub async fn remove_override(&self, id: &str) -> Result<bool, OverrideError> {
         let _lock = self.notes_lock.lock().await;
         let was_in_store = self.gate().store().withdraw(id).await?;
-        let mut now = self.live.now.lock();
+        let mut now = self.live.active.lock();
         let was_in_force = now.overrides.remove(id);
         if was_in_force {
             self.renew(&mut now);
@@ -112,7 +112,7 @@ impl<C: Clock> Runtime<C> {
         let _lock = self.notes_lock.lock().await;
         match self.gate().store().notes().await {
             Ok(notes) => {
-                let mut now = self.live.now.lock();
+                let mut now = self.live.active.lock();
                 let changed = now.overrides.replace(notes, self.gate().now_ms());
                 if changed.is_recovered {
                     tracing::info!("the store is available again; its overrides apply");
@@ -130,7 +130,7 @@ impl<C: Clock> Runtime<C> {
 
     /// Logs that the store fails, once until it is available again.
     fn log_outage(&self, why: &dyn Display) {
-        let outage = self.live.now.lock().overrides.begin_outage();
+        let outage = self.live.active.lock().overrides.begin_outage();
         let overrides = match outage {
             Outage::Continues => return tracing::debug!("the store is still unavailable: {why}"),
             Outage::BeforeFirstRead => "the temporary overrides in it do not apply",
@@ -144,7 +144,7 @@ impl<C: Clock> Runtime<C> {
     /// Drops expired overrides. Milliseconds until the next one expires.
     fn drop_expired(&self) -> Option<u64> {
         let now_ms = self.gate().now_ms();
-        let mut now = self.live.now.lock();
+        let mut now = self.live.active.lock();
         if now.overrides.expire(now_ms) {
             self.renew(&mut now);
         }
@@ -154,7 +154,7 @@ impl<C: Clock> Runtime<C> {
 
 /// Reads the notes before the first request, if the store responds in time.
 pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
-    if timeout(AT_START, runtime.read_notes()).await.is_err() {
+    if timeout(STARTUP_TIMEOUT, runtime.read_notes()).await.is_err() {
         runtime.log_outage(&"no temporary overrides within a second");
     }
 }
@@ -162,7 +162,7 @@ pub(crate) async fn begin<C: Clock>(runtime: &Runtime<C>) {
 /// Follows the notes of the store, and drops overrides as they expire. Never returns.
 pub(crate) async fn follow<C: Clock>(runtime: Arc<Runtime<C>>) {
     loop {
-        let next = tokio::time::Instant::now() + EVERY;
+        let next = tokio::time::Instant::now() + POLL_INTERVAL;
         loop {
             let left = next.saturating_duration_since(tokio::time::Instant::now());
             let expiry = runtime.drop_expired().map_or(left, |in_ms| Duration::from_millis(in_ms.max(1)));

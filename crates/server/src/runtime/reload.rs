@@ -32,7 +32,7 @@ pub(crate) struct LivePolicy {
     /// Locked from reading a file until it is in force, so that no older content follows a newer
     /// one.
     reload_lock: Mutex<()>,
-    pub(crate) now: Mutex<ActiveConfig>,
+    pub(crate) active: Mutex<ActiveConfig>,
 }
 
 /// Policy and settings in force.
@@ -49,9 +49,9 @@ pub(crate) struct ActiveConfig {
 impl LivePolicy {
     pub(crate) fn new(file: Policy, settings: Settings, loaded_at_ms: u64) -> Self {
         let (settings, state) = (Arc::new(settings), ReloadState::new(loaded_at_ms));
-        let now =
+        let active =
             ActiveConfig { file, settings, state, awaited: Vec::new(), overrides: Overrides::default() };
-        Self { source: None, reload_lock: Mutex::new(()), now: Mutex::new(now) }
+        Self { source: None, reload_lock: Mutex::new(()), active: Mutex::new(active) }
     }
 
     fn source(&self) -> Result<&PolicySource, ReloadError> {
@@ -69,8 +69,8 @@ enum SettledOutcome {
 
 impl<C: Clock> Runtime<C> {
     /// Runtime with the file of its policy, for reloads.
-    pub fn source(mut self, source: PolicySource) -> Self {
-        self.live.now.get_mut().state.policy_digest = Some(source.digest.clone());
+    pub fn with_source(mut self, source: PolicySource) -> Self {
+        self.live.active.get_mut().state.policy_digest = Some(source.digest.clone());
         self.live.source = Some(source);
         self
     }
@@ -82,12 +82,12 @@ impl<C: Clock> Runtime<C> {
 
     /// State of reloads.
     pub fn reload_state(&self) -> ReloadState {
-        self.live.now.lock().state.clone()
+        self.live.active.lock().state.clone()
     }
 
     /// Settings in force: those of the file, except for those that take effect at the next start.
     pub fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.live.now.lock().settings)
+        Arc::clone(&self.live.active.lock().settings)
     }
 
     /// Reloads the policy now. An invalid file changes nothing; its errors are logged too.
@@ -110,7 +110,7 @@ impl<C: Clock> Runtime<C> {
             }
         };
         let _lock = self.live.reload_lock.lock();
-        self.take(source, &FileContent::of(&source.path), Reporting::All)
+        self.apply(source, &FileContent::of(&source.path), Reporting::All)
     }
 
     /// Reloads a settled content, unless it was loaded already and awaits no certificates.
@@ -125,7 +125,7 @@ impl<C: Clock> Runtime<C> {
         let is_loaded = settled.bytes().is_some_and(|bytes| state.last_digest() == Some(&digest(bytes)));
         if !is_loaded || !self.awaited().is_empty() {
             // The result is in the log and in the state.
-            let _logged = self.take(source, settled, Reporting::Changes);
+            let _logged = self.apply(source, settled, Reporting::Changes);
         }
         SettledOutcome::Done
     }
@@ -137,7 +137,7 @@ impl<C: Clock> Runtime<C> {
     }
 
     fn awaited(&self) -> Vec<PathBuf> {
-        self.live.now.lock().awaited.clone()
+        self.live.active.lock().awaited.clone()
     }
 }
 

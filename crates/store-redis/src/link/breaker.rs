@@ -10,7 +10,7 @@ use crate::config::BreakerSettings as Settings;
 
 /// State of a server's circuit breaker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Health {
+pub enum CircuitState {
     /// The server receives calls.
     Closed,
     /// The server failed repeatedly and receives no calls.
@@ -75,7 +75,7 @@ impl Breaker {
     fn failed(&mut self, pass: BreakerPass, now: Instant) {
         match (&mut self.state, pass.role) {
             (BreakerState::HalfOpen, CallRole::Probe) => {
-                self.cooldown = (self.cooldown * 2).min(self.settings.longest);
+                self.cooldown = (self.cooldown * 2).min(self.settings.max_cooldown);
                 self.state = BreakerState::Open { until: now + self.cooldown };
             }
             // Calls that were under way together fail together: one lost connection is one failure.
@@ -98,11 +98,11 @@ impl Breaker {
         }
     }
 
-    fn health(&self) -> Health {
+    fn health(&self) -> CircuitState {
         match self.state {
-            BreakerState::Closed { .. } => Health::Closed,
-            BreakerState::Open { .. } => Health::Open,
-            BreakerState::HalfOpen => Health::HalfOpen,
+            BreakerState::Closed { .. } => CircuitState::Closed,
+            BreakerState::Open { .. } => CircuitState::Open,
+            BreakerState::HalfOpen => CircuitState::HalfOpen,
         }
     }
 }
@@ -122,7 +122,7 @@ impl SharedBreaker {
         Some(BreakerCall { breaker: self, pass, outcome: None })
     }
 
-    pub(super) fn health(&self) -> Health {
+    pub(super) fn health(&self) -> CircuitState {
         self.0.lock().health()
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn breaker() -> Breaker {
-        Breaker::new(Settings { failures: 3, cooldown: 200 * MS, longest: 1000 * MS })
+        Breaker::new(Settings { failures: 3, cooldown: 200 * MS, max_cooldown: 1000 * MS })
     }
 
     /// Three calls, one after the other, that fail.
@@ -187,13 +187,13 @@ mod tests {
     fn failures_in_a_row_open_it_and_one_probe_is_let_through() {
         let start = Instant::now();
         let mut breaker = opened(start);
-        assert_eq!(breaker.health(), Health::Open);
+        assert_eq!(breaker.health(), CircuitState::Open);
         assert!(breaker.admit(start + 201 * MS).is_none());
         let probe = breaker.admit(start + 202 * MS).unwrap();
-        assert_eq!((probe.role, breaker.health()), (CallRole::Probe, Health::HalfOpen));
+        assert_eq!((probe.role, breaker.health()), (CallRole::Probe, CircuitState::HalfOpen));
         assert!(breaker.admit(start + 5000 * MS).is_none());
         breaker.succeeded();
-        assert_eq!(breaker.health(), Health::Closed);
+        assert_eq!(breaker.health(), CircuitState::Closed);
         assert_eq!(breaker.admit(start + 5000 * MS).unwrap().role, CallRole::Call);
     }
 
@@ -207,7 +207,7 @@ mod tests {
                 breaker.succeeded();
             }
         }
-        assert_eq!(breaker.health(), Health::Closed);
+        assert_eq!(breaker.health(), CircuitState::Closed);
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         for pass in together {
             breaker.failed(pass, start + 50 * MS);
         }
-        assert_eq!(breaker.health(), Health::Closed);
+        assert_eq!(breaker.health(), CircuitState::Closed);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         let probe = breaker.enter().unwrap();
         assert!(probe.role() == CallRole::Probe && breaker.enter().is_none());
         probe.end(CallOutcome::Alive);
-        assert_eq!(breaker.health(), Health::Closed);
+        assert_eq!(breaker.health(), CircuitState::Closed);
     }
 
     #[test]

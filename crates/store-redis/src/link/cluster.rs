@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::batching::SlotRouting;
-use super::breaker::Health;
+use super::breaker::CircuitState;
 use super::checks::Checks;
 use super::cluster_slots::{self, SlotRange};
 use super::connection::Dialer;
@@ -154,7 +154,7 @@ impl ClusterNodes {
     /// Nodes to query: healthy ones, then configured ones, then the rest.
     fn candidates(&self) -> Vec<RedisEndpoint> {
         let map = self.map.read();
-        let is_healthy = |entry: &(&Address, &Arc<RedisNode>)| entry.1.health() == Health::Closed;
+        let is_healthy = |entry: &(&Address, &Arc<RedisNode>)| entry.1.health() == CircuitState::Closed;
         let (healthy, rest): (Vec<_>, Vec<_>) = map.nodes.iter().partition(is_healthy);
         let unknown = self.seeds.iter().filter(|seed| !map.nodes.contains_key(&seed.address)).cloned();
         let at = |(address, _): (&Address, _)| self.seeds[0].at(address.clone());

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::Instant;
 
 use super::batching::SlotRouting;
-use super::breaker::{CallOutcome, Health, SharedBreaker};
+use super::breaker::{CallOutcome, CircuitState, SharedBreaker};
 use super::checks::Checks;
 use super::connection::{Connection, Dialer};
 use super::endpoint::RedisEndpoint;
@@ -132,7 +132,7 @@ impl RedisNode {
         }
     }
 
-    pub(super) fn health(&self) -> Health {
+    pub(super) fn health(&self) -> CircuitState {
         self.breaker.health()
     }
 }

@@ -135,7 +135,7 @@ async fn errors_of_the_server_are_passed_on() {
         matches!(&failure, CallFailure::NotRun(RedisError::Refused { code, .. }) if code == "OOM"),
         "{failure:?}"
     );
-    assert_eq!(link.health()[0].1, Health::Closed);
+    assert_eq!(link.health()[0].1, CircuitState::Closed);
 }
 
 #[tokio::test]

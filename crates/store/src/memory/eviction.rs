@@ -17,9 +17,9 @@ const SAMPLE: usize = 24;
 /// Maximum number of buckets that are visited in search of subjects on the heap.
 const MAX_VISITS: usize = 256;
 /// Maximum number of evictions for one request.
-const VICTIMS: usize = 4;
+const MAX_EVICTIONS: usize = 4;
 /// Buckets that every new subject sweeps, so that idle ones go faster than new ones come.
-const SWEEP: usize = 4;
+const SWEEP_BUCKETS: usize = 4;
 /// A subject at or above half of its quota is never evicted.
 const PROTECTED_PERMILLE: u64 = 500;
 
@@ -60,7 +60,7 @@ impl Shard {
 
     /// Removes idle subjects from the next few buckets.
     pub(super) fn sweep(&mut self, interner: &Interner, now_ms: u64) {
-        for _ in 0..SWEEP.min(self.buckets()) {
+        for _ in 0..SWEEP_BUCKETS.min(self.buckets()) {
             let bucket = self.sweep_at % self.buckets();
             self.sweep_at = bucket + 1;
             if self.candidate_at(interner, bucket, now_ms).is_some_and(|candidate| candidate.dead) {
@@ -78,7 +78,7 @@ impl Shard {
         now_ms: u64,
     ) -> Result<(), OutOfMemory> {
         let mut retry_after_ms = u64::MAX;
-        for _ in 0..VICTIMS {
+        for _ in 0..MAX_EVICTIONS {
             let Some(part) = self.budget.shortage(group, more) else { return Ok(()) };
             let victim = self.emptiest(interner, (group, more, part), now_ms, &mut retry_after_ms);
             if self.budget.shortage(group, more) != Some(part) {

@@ -19,7 +19,7 @@ const SECOND_MS: u64 = 1000;
 /// Status of a request that was limited.
 const LIMITED: u16 = 429;
 
-/// LogMerge of all files, and the report of what was read.
+/// Merge of all files, and the report of what was read.
 pub(super) struct LogMerge<'o> {
     options: &'o ReadOptions,
     cursors: Vec<FileCursor>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// ConditionToken of a condition.
+/// Token of a condition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ConditionToken {
     Name(String),

@@ -1,6 +1,6 @@
 //! Metrics of the store.
 
-use slidegate::store::redis::Health;
+use slidegate::store::redis::CircuitState;
 use slidegate::{Fallback, Memory, Redis};
 
 use crate::runtime::backend::Backend;
@@ -97,7 +97,7 @@ fn gather_redis(sink: &mut dyn Sink, redis: &Fallback<Redis>) {
     DENY_CACHE_HITS.put(sink, [], redis.store().deny_cache_hits());
     let health = redis.store().health();
     for (server, health) in &health {
-        BREAKER_OPEN.put(sink, [server], *health != Health::Closed);
+        BREAKER_OPEN.put(sink, [server], *health != CircuitState::Closed);
     }
     let refusals = redis.store().refusals();
     for (server, _) in &health {

@@ -35,31 +35,31 @@ struct PreparedReload {
 impl<C: Clock> Runtime<C> {
     /// Puts a content of the file in force, or reports its errors: to the log, to the state and to
     /// the caller, which holds the reload lock.
-    pub(super) fn take(
+    pub(super) fn apply(
         &self,
         source: &PolicySource,
         content: &FileContent,
         reporting: Reporting,
     ) -> Result<ReloadSummary, ReloadError> {
-        let taken = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
-        if let Err(error) = &taken {
-            self.refuse(error, content.bytes().map(digest), reporting);
+        let applied = self.prepared(source, content).map(|ready| self.put_in_force(source, ready));
+        if let Err(error) = &applied {
+            self.reject(error, content.bytes().map(digest), reporting);
         }
-        self.live.now.lock().awaited =
-            taken.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
-        taken
+        self.live.active.lock().awaited =
+            applied.as_ref().err().map_or_else(Vec::new, |error| error.awaits().to_owned());
+        applied
     }
 
-    fn refuse(&self, error: &ReloadError, digest: Option<String>, reporting: Reporting) {
+    fn reject(&self, error: &ReloadError, digest: Option<String>, reporting: Reporting) {
         let (lines, at_ms) = (error.lines(), self.gate().now_ms());
-        let render = lines.join("\n");
-        let state = &mut self.live.now.lock().state;
-        if reporting == Reporting::Changes && state.is_reported(digest.as_ref(), &render) {
+        let text = lines.join("\n");
+        let state = &mut self.live.active.lock().state;
+        if reporting == Reporting::Changes && state.is_reported(digest.as_ref(), &text) {
             return;
         }
         lines.iter().for_each(|line| tracing::error!("{line}"));
         tracing::error!("keeping the previous policy");
-        state.refused(digest, render, at_ms);
+        state.refused(digest, text, at_ms);
     }
 
     /// Prepares a content as startup would.
@@ -94,7 +94,7 @@ impl<C: Clock> Runtime<C> {
     fn put_in_force(&self, source: &PolicySource, ready: PreparedReload) -> ReloadSummary {
         let PreparedReload { policy, settings, digest, diff } = ready;
         let SettingsDiff { live, at_next_start } = diff;
-        let mut now = self.live.now.lock();
+        let mut now = self.live.active.lock();
         let rules = now.file.diff(&policy).into_iter().map(|change| change.to_string());
         let changes: Vec<String> = rules.chain(live.iter().map(|name| format!("{name} changed"))).collect();
         let old: HashSet<String> = warnings(&now.file, &now.settings).collect();

@@ -3,7 +3,7 @@
 /// Prefix of all names.
 pub(crate) const PREFIX: &str = "slidegate_";
 
-/// MetricKind of a metric.
+/// Kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MetricKind {
     /// Only grows.

@@ -228,7 +228,7 @@ async fn one_that_does_not_fit_hinders_nothing() {
     let without = "version: 1\nrules: [{ name: login, match: { path: /search }, key: [ip], limits: [3/h] }]";
     let config = Config::parse("policy.yaml", &with).unwrap_or_else(|errors| panic!("{errors}"));
     let app = Runtime::new(config).expect("settings");
-    let app = app.source(PolicySource::new(&path, &with, |_| {}));
+    let app = app.with_source(PolicySource::new(&path, &with, |_| {}));
     let service = Service::serve(app, SystemClock::new(), None).await;
     let app = &service.app;
     let on_login = json!({ "rule": "login", "when": { "user": "alice" }, "limits": ["6/h"] });

@@ -31,7 +31,7 @@ impl Setup {
         let mut config = Config::parse("policy.yaml", text).unwrap_or_else(|errors| panic!("{errors}"));
         overlay(&mut config.settings);
         let app = Runtime::new(config).expect("settings");
-        let app = app.source(PolicySource::new(path, text, overlay));
+        let app = app.with_source(PolicySource::new(path, text, overlay));
         Self { directory, service: Service::serve(app, SystemClock::new(), None).await }
     }
 

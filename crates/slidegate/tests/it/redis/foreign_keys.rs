@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use slidegate::store::redis::{Health, RedisError};
+use slidegate::store::redis::{CircuitState, RedisError};
 use slidegate::{AsyncLimiter, Limit, Limiter, Redis};
 use slidegate_testkit::servers::{Flavour, RedisServer, RespReply};
 
@@ -47,7 +47,7 @@ async fn a_format_of_another_version_is_named_and_left_alone() {
                 assert!(text.contains(&key) && text.contains("format"), "{flavour:?} {limit}: {code} {text}");
             }
             assert_eq!(server.command(&["GET", &key]), before, "{flavour:?} {limit}");
-            assert_eq!(store.health()[0].1, Health::Closed);
+            assert_eq!(store.health()[0].1, CircuitState::Closed);
         }
     }
 }
@@ -70,7 +70,7 @@ async fn a_key_of_another_type_is_refused_and_left_alone() {
                 );
             }
             assert_eq!(server.command(&["LLEN", &key]), RespReply::Int(1));
-            assert_eq!(store.health()[0].1, Health::Closed);
+            assert_eq!(store.health()[0].1, CircuitState::Closed);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use slidegate::store::redis::{Health, RedisConfig, RedisError};
+use slidegate::store::redis::{CircuitState, RedisConfig, RedisError};
 use slidegate::{Limit, Redis, RedisLimiter, Source};
 use slidegate_testkit::servers::{Flavour, RedisServer, RespReply, Sentinels, wait_for};
 
@@ -16,7 +16,7 @@ fn limiter(config: &RedisConfig) -> RedisLimiter {
     guarded(Redis::new(config), 1, [Limit::per_hour(QUOTA)])
 }
 
-fn health(limiter: &RedisLimiter) -> Health {
+fn health(limiter: &RedisLimiter) -> CircuitState {
     limiter.store().store().health()[0].1
 }
 
@@ -45,10 +45,10 @@ async fn a_server_that_hangs_costs_few_time_outs_and_recovers() {
         // One in ten that waited would be more than what opens the breaker and probes after it,
         // however slow the machine.
         assert!(began.elapsed() < 100 * TIMEOUT, "{:?} for 1,000 calls on {flavour:?}", began.elapsed());
-        assert_eq!(health(&limiter), Health::Open);
+        assert_eq!(health(&limiter), CircuitState::Open);
         server.resume();
         checks_until_from(&limiter, Source::Store).await;
-        assert_eq!(health(&limiter), Health::Closed);
+        assert_eq!(health(&limiter), CircuitState::Closed);
     }
 }
 
@@ -78,7 +78,7 @@ async fn a_server_that_dies_is_found_again_on_its_port() {
             let verdict = limiter.check("key").await.expect("a decision");
             assert_eq!((verdict.is_allowed(), verdict.source), (true, Source::Local));
         }
-        assert_eq!(health(&limiter), Health::Open);
+        assert_eq!(health(&limiter), CircuitState::Open);
         server.restart();
         checks_until_from(&limiter, Source::Store).await;
         assert_eq!(used(&limiter, "key").await, 1, "it came back with nothing");

@@ -130,7 +130,7 @@ async fn a_node_that_hangs_takes_nobody_with_it() {
     let mut counts = CallCounts::default();
     counts.add(&link.call(count_one(KEY), late()).await);
     owner.signal("STOP");
-    let open = |link: &RedisLink| link.health().iter().any(|(_, health)| *health == Health::Open);
+    let open = |link: &RedisLink| link.health().iter().any(|(_, health)| *health == CircuitState::Open);
     until("the breaker opens", async || {
         counts.add(&link.call(count_one(KEY), Instant::now() + Duration::from_millis(20)).await);
         open(&link)

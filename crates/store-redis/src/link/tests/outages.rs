@@ -57,7 +57,7 @@ async fn a_server_that_hangs_is_left_alone_and_comes_back() {
     counts.add(&hung);
     until("the breaker opens", async || {
         counts.add(&link.call(count_one("k"), Instant::now() + Duration::from_millis(20)).await);
-        link.health()[0].1 == Health::Open
+        link.health()[0].1 == CircuitState::Open
     })
     .await;
     assert_eq!(link.call(count_one("k"), late()).await, Err(CallFailure::NotRun(RedisError::Open)));
@@ -76,7 +76,7 @@ async fn a_server_that_hangs_is_left_alone_and_comes_back() {
     })
     .await;
     assert!(woken.elapsed() < Duration::from_secs(2), "{:?}", woken.elapsed());
-    assert_eq!(link.health()[0].1, Health::Closed);
+    assert_eq!(link.health()[0].1, CircuitState::Closed);
     counts.assert_fits(server.count("k").await);
 }
 

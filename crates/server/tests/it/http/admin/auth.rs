@@ -173,7 +173,8 @@ async fn a_reload_does_not_open_it() {
     let mut config = parse(&guarded);
     everywhere(&mut config.settings);
     let source = PolicySource::new(&path, &guarded, everywhere);
-    let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings").source(source);
+    let app =
+        Runtime::over(config, Backend::Memory(Memory::default())).expect("settings").with_source(source);
     let service = Service::serve(app, SystemClock::new(), None).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
 

@@ -14,7 +14,7 @@ pub(super) async fn over_file(path: &Path) -> Service<SystemClock> {
     let text = std::fs::read_to_string(path).expect("a file");
     let config = Config::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"));
     let app = Runtime::over(config, Backend::Memory(Memory::default())).expect("settings");
-    let app = app.source(PolicySource::new(path, &text, |_| {}));
+    let app = app.with_source(PolicySource::new(path, &text, |_| {}));
     Service::serve(app, SystemClock::new(), None).await
 }
 

@@ -1,4 +1,5 @@
-//! Overload: a connection beyond the limit takes the slot of the longest idle one, or is surplus.
+//! Admission of connections: one beyond the limit takes the slot of the longest idle one, or is
+//! surplus.
 //!
 //! A surplus connection is served for a short time, and only to be refused. The responses are in
 //! `protocols/overload.rs`.
