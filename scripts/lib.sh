@@ -521,15 +521,15 @@ many_subjects() {
 # Advisories about dependencies. One that applies is a failure; only a database that cannot be
 # reached is none.
 check_advisories() {
-    local said code=0
-    said=$(timeout "${SLIDEGATE_ADVISORIES_WITHIN:-60}" cargo deny --log-level error fetch db 2>&1) || code=$?
+    local output code=0
+    output=$(timeout "${SLIDEGATE_ADVISORIES_WITHIN:-60}" cargo deny --log-level error fetch db 2>&1) || code=$?
     # 124: no answer in time.
-    if [ "$code" = 124 ] || { [ "$code" != 0 ] && grep --quiet "failed to fetch advisory database" <<<"$said"; }; then
+    if [ "$code" = 124 ] || { [ "$code" != 0 ] && grep --quiet "failed to fetch advisory database" <<<"$output"; }; then
         echo "advisories: not run (their database cannot be reached from here)"
         return 0
     fi
     if [ "$code" != 0 ]; then
-        printf '%s\nadvisories: the database cannot be used\n' "$said"
+        printf '%s\nadvisories: the database cannot be used\n' "$output"
         return 1
     fi
     if ! cargo deny --log-level error check --disable-fetch advisories; then

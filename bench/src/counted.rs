@@ -12,9 +12,9 @@ pub fn per_unit(arguments: &[&str], units: usize) -> f64 {
         .args(arguments)
         .output()
         .expect("valgrind is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    let collected = said.lines().find_map(|line| line.split_once("Collected : "));
-    let (_, collected) = collected.unwrap_or_else(|| panic!("callgrind gave no count: {said}"));
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {report}");
+    let collected = report.lines().find_map(|line| line.split_once("Collected : "));
+    let (_, collected) = collected.unwrap_or_else(|| panic!("callgrind gave no count: {report}"));
     collected.trim().parse::<f64>().expect("callgrind counts in digits") / units as f64
 }

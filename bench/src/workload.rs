@@ -182,15 +182,15 @@ mod tests {
     fn ranks_follow_the_law() {
         const DRAWS: usize = 1_000_000;
         let (zipf, mut random) = (Zipf::new(1_000), Random(1));
-        let mut seen = [0_usize; 1_001];
-        (0..DRAWS).for_each(|_| seen[zipf.rank(&mut random) as usize] += 1);
+        let mut draws = [0_usize; 1_001];
+        (0..DRAWS).for_each(|_| draws[zipf.rank(&mut random) as usize] += 1);
         let harmonic: f64 = (1..=1_000).map(|rank| f64::from(rank).recip()).sum();
         for rank in [1, 2, 3, 10, 100] {
             let expected = DRAWS as f64 / harmonic / rank as f64;
             // Five standard deviations of a count that is nearly Poisson; the seed is fixed.
-            assert!((seen[rank] as f64 - expected).abs() < 5.0 * expected.sqrt(), "rank {rank}");
+            assert!((draws[rank] as f64 - expected).abs() < 5.0 * expected.sqrt(), "rank {rank}");
         }
-        assert_eq!(seen[0], 0);
+        assert_eq!(draws[0], 0);
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn measure(
         let company = trial.company.as_ref().map(begin);
         client.ask(scale.requests, &mut in_company);
         drop(company);
-        let _until_asked = begin(&trial.attack);
+        let _attack = begin(&trial.attack);
         client.ask(scale.requests, &mut attacked);
     }
     let [p50, p99, p99_in_company] = [attacked.us(50), attacked.us(99), in_company.us(99)];

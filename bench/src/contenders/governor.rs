@@ -64,8 +64,8 @@ impl Governor<RandomState, Stepped> {
         let end = steps.now();
         for (index, key) in Arrivals::each(0..keys, 1).all().iter().enumerate() {
             steps.set_now(end - index as u64 * (window / u64::from(quota)) / keys);
-            let taken = self.limiter.check_key_n(&key.to_owned(), burst);
-            assert!(matches!(taken, Ok(Ok(()))), "a new key has its whole quota");
+            let charge = self.limiter.check_key_n(&key.to_owned(), burst);
+            assert!(matches!(charge, Ok(Ok(()))), "a new key has its whole quota");
         }
         steps.set_now(end);
     }

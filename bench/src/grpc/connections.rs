@@ -40,7 +40,7 @@ struct Connection {
     filled: usize,
     out: Vec<u8>,
     /// Bytes that came since the server was told that it may send more.
-    taken_bytes: u32,
+    consumed_bytes: u32,
     head: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ impl Connection {
         let window = WINDOW_BYTES.to_be_bytes();
         Frame { kind: WINDOW_UPDATE, flags: 0, stream: 0, payload: &window }.put(&mut out);
         let head = head::first(&address.to_string());
-        Self { stream, next: 1, buffer: vec![0; BUFFER_BYTES], filled: 0, out, taken_bytes: 0, head }
+        Self { stream, next: 1, buffer: vec![0; BUFFER_BYTES], filled: 0, out, consumed_bytes: 0, head }
     }
 
     /// Sends as many calls as may be in flight.
@@ -103,7 +103,7 @@ impl Connection {
             let more = self.stream.read(&mut self.buffer[self.filled..]).expect("the server answers");
             assert!(more > 0, "the server has closed a connection");
             self.filled += more;
-            self.taken_bytes += u32::try_from(more).expect("a buffer is short");
+            self.consumed_bytes += u32::try_from(more).expect("a buffer is short");
             let mut rest = &self.buffer[..self.filled];
             while let Some((frame, after)) = Frame::first(rest) {
                 rest = after;
@@ -133,10 +133,10 @@ impl Connection {
     }
 
     fn let_send_more(&mut self) {
-        if self.taken_bytes > WINDOW_BYTES / 2 {
-            let taken = self.taken_bytes.to_be_bytes();
-            Frame { kind: WINDOW_UPDATE, flags: 0, stream: 0, payload: &taken }.put(&mut self.out);
-            self.taken_bytes = 0;
+        if self.consumed_bytes > WINDOW_BYTES / 2 {
+            let increment = self.consumed_bytes.to_be_bytes();
+            Frame { kind: WINDOW_UPDATE, flags: 0, stream: 0, payload: &increment }.put(&mut self.out);
+            self.consumed_bytes = 0;
         }
         if !self.out.is_empty() {
             self.send();

@@ -8,14 +8,14 @@ const FIXED: [u8; 2] = [0x83, 0x86];
 /// The number of the entry that a connection's table got last.
 const NEWEST: u8 = 62;
 /// Headers that go into the table. Envoy sends these.
-const KEPT: u8 = 5;
+const MAX_ENTRIES: u8 = 5;
 
 /// The head of the first call on a connection.
 pub fn first(authority: &str) -> Vec<u8> {
     let mut head = FIXED.to_vec();
     // Those with a number have a name that is in everybody's table.
-    let known = [(4, PATH), (1, authority), (31, "application/grpc")];
-    for (name, value) in known {
+    let fields = [(4, PATH), (1, authority), (31, "application/grpc")];
+    for (name, value) in fields {
         head.push(0x40 | name);
         put_text(&mut head, value);
     }
@@ -29,8 +29,8 @@ pub fn first(authority: &str) -> Vec<u8> {
 
 /// The head of every other one.
 pub fn next() -> Vec<u8> {
-    let kept = (NEWEST..NEWEST + KEPT).rev().map(|number| 0x80 | number);
-    FIXED.into_iter().chain(kept).collect()
+    let indices = (NEWEST..NEWEST + MAX_ENTRIES).rev().map(|number| 0x80 | number);
+    FIXED.into_iter().chain(indices).collect()
 }
 
 fn put_text(head: &mut Vec<u8>, text: &str) {

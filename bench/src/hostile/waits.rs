@@ -29,7 +29,7 @@ impl Waits {
 pub struct Client {
     stream: TcpStream,
     protocol: Protocol,
-    asked: u32,
+    requests: u32,
     unread: Vec<u8>,
     pauses: Pauses,
 }
@@ -39,7 +39,7 @@ impl Client {
     pub fn new(server: SocketAddr, protocol: Protocol) -> Self {
         let mut stream = connect(server);
         stream.write_all(&(protocol.greeting)()).expect("the server reads");
-        Self { stream, protocol, asked: 0, unread: Vec::new(), pauses: Pauses::watch() }
+        Self { stream, protocol, requests: 0, unread: Vec::new(), pauses: Pauses::watch() }
     }
 
     /// Sends this many requests. A request behind another one waits from the time when it was due;
@@ -58,8 +58,8 @@ impl Client {
     }
 
     fn ask_once(&mut self) {
-        let number = self.asked;
-        self.asked += 1;
+        let number = self.requests;
+        self.requests += 1;
         self.stream.write_all(&(self.protocol.request)(number)).expect("the server keeps connections");
         let mut buffer = [0; 4_096];
         loop {

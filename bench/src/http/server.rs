@@ -24,23 +24,23 @@ impl Server {
         let address = free_address();
         let mut command = on_server_core(program);
         // Its log is written, as it would be, but does not stand between the figures.
-        let said = tempfile::tempfile().expect("a temporary file can be made");
-        let log = said.try_clone().expect("a file can be had twice");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let log = tempfile::tempfile().expect("a temporary file can be made");
+        let stderr = log.try_clone().expect("a file can be had twice");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         arguments(&mut command, address);
         let child = command.spawn();
         let child = child.unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
         let mut server = Self { child, address };
-        server.wait_until_up(program, said);
+        server.wait_until_up(program, log);
         server
     }
 
-    fn wait_until_up(&mut self, program: &Path, said: File) {
+    fn wait_until_up(&mut self, program: &Path, log: File) {
         let deadline = Instant::now() + START_WITHIN;
         while TcpStream::connect(self.address).is_err() {
             let ended = self.child.try_wait().expect("a child can be asked for its state");
             if ended.is_some() || Instant::now() >= deadline {
-                panic!("{} does not listen ({ended:?}); it said:\n{}", program.display(), all_of(said));
+                panic!("{} does not listen ({ended:?}); it said:\n{}", program.display(), all_of(log));
             }
             std::thread::sleep(Duration::from_millis(10));
         }

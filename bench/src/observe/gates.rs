@@ -86,10 +86,10 @@ impl GateUnderTest {
     pub fn with_telemetry(case: Case, clients: u32) -> Self {
         let Self { gate, clients, .. } = Self::plain(case, clients);
         let observer = Telemetry::new(TelemetrySettings::default());
-        let (hearing, heard) = (Arc::clone(observer.interest()), AtomicU64::new(0));
+        let (hearing, records) = (Arc::clone(observer.interest()), AtomicU64::new(0));
         observer.on_denial(move |denial| {
             std::hint::black_box(denial.subject());
-            if heard.fetch_add(1, Ordering::Relaxed) == LINES {
+            if records.fetch_add(1, Ordering::Relaxed) == LINES {
                 hearing.set(DenialDetail::Number);
             }
         });
@@ -129,8 +129,8 @@ impl GateUnderTest {
             return answer.expect("the state is in memory").is_allowed();
         }
         let ask = CheckRequest::from(request);
-        let mut asked = pin!(self.gate.check(&ask));
-        match asked.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        let mut check = pin!(self.gate.check(&ask));
+        match check.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => answer.expect("an answer").is_allowed(),
             Poll::Pending => panic!("memory answers at once"),
         }

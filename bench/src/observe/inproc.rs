@@ -69,9 +69,9 @@ fn compare(report: &Report, label: &str, gates: &[GateUnderTest; 2], scale: Scal
             ns[index].push(turn_ns(&gates[index], scale.times));
         }
     }
-    let ratio = median(ns[1].iter().zip(&ns[0]).map(|(seen, unseen)| seen / unseen).collect());
-    let [unseen, seen] = ns.map(median);
-    report.row(label, &[format!("{unseen:.1}"), versus(seen, ratio)]);
+    let ratio = median(ns[1].iter().zip(&ns[0]).map(|(with, without)| with / without).collect());
+    let [without, with] = ns.map(median);
+    report.row(label, &[format!("{without:.1}"), versus(with, ratio)]);
     ratio
 }
 

@@ -16,9 +16,9 @@ pub fn run(report: &mut Report) {
     for case in Case::all() {
         let [way, answer, rules] = case.words();
         let count = |who| counted::per_unit(&["run", who, way, answer, rules], TIMES * CLIENTS as usize);
-        let (unseen, seen) = (count("unseen"), count("seen"));
+        let (without, with) = (count("unseen"), count("seen"));
         let label = format!("{way}, {answer}, {rules} rules");
-        report.row(&label, &[format!("{unseen:.1}"), versus(seen, seen / unseen)]);
+        report.row(&label, &[format!("{without:.1}"), versus(with, with / without)]);
     }
 }
 

@@ -88,11 +88,11 @@ pub fn http(report: &mut Report, scale: Scale) {
 pub fn resp(report: &mut Report, scale: Scale) {
     let expected = [("/allowed", b"*5\r\n:1\r\n"), ("/denied", b"*5\r\n:0\r\n")];
     let scale = Scale { requests: 4 * scale.requests, ..scale };
-    for (path, said) in expected {
+    for (path, response) in expected {
         let measured = measured(Entrance::Resp, |[off, on]| {
             let contender = |name, server| {
                 let command = |client: &str| format!("SG.CHECK 1 method POST path {path} ip {client}");
-                Commanded::new(name, server, Load::PIPELINED, Replies::five(said), command)
+                Commanded::new(name, server, Load::PIPELINED, Replies::five(response), command)
             };
             Measured::of(vec![contender("not observed", off), contender("observed", on)], scale)
         });

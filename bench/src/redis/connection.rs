@@ -29,17 +29,17 @@ impl Connection {
 
     /// Shows each of the replies that are due, of which there have to be so many.
     pub fn receive(&mut self, replies: usize, mut show: impl FnMut(Reply<'_>)) {
-        let (mut at, mut shown) = (0, 0);
+        let (mut at, mut count) = (0, 0);
         self.end = 0;
-        while shown < replies {
+        while count < replies {
             self.read_more();
             while let Some((reply, length)) = Reply::parse(&self.buffer[at..self.end]) {
                 show(reply);
                 at += length;
-                shown += 1;
+                count += 1;
             }
         }
-        assert!(shown == replies && at == self.end, "the server answers what was asked, no more");
+        assert!(count == replies && at == self.end, "the server answers what was asked, no more");
     }
 
     fn read_more(&mut self) {

@@ -99,12 +99,12 @@ impl Measured {
 
     /// Fewest admissions of any contender within this time before its last turn.
     pub fn least_usage(&self, window: Duration) -> usize {
-        let held = |admitted: &Vec<(Instant, usize)>| {
+        let duration = |admitted: &Vec<(Instant, usize)>| {
             let (last, _) = admitted.last().expect("every contender had a turn");
             let within = admitted.iter().rev().take_while(|(at, _)| *last - *at < window);
             within.map(|(_, admitted)| admitted).sum()
         };
-        self.admitted.iter().map(held).min().expect("there are contenders")
+        self.admitted.iter().map(duration).min().expect("there are contenders")
     }
 }
 

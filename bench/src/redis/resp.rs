@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_taken_once_they_are_whole() {
+    fn replies_are_read_once_they_are_whole() {
         let cases: [(&[u8], Reply<'_>); 6] = [
             (b"+OK\r\n", Reply::Line(b"OK")),
             (b":-7\r\n", Reply::Number(-7)),

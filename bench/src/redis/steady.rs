@@ -53,13 +53,13 @@ impl Steady {
             turns.warm_up(self.quota as usize);
             if self.least_fullness(turns.measured(), window_ms) >= AT_LEAST {
                 turns.run(self.scale.rounds, self.load.turns / self.scale.divisor as usize);
-                let (admitted, held) =
+                let (admitted, full) =
                     (turns.measured().least_admitted(), self.least_fullness(turns.measured(), window_ms));
-                let [admitted_pct, held_pct] = [admitted, held].map(|share| share * 100.0);
+                let [admitted_pct, full_pct] = [admitted, full].map(|share| share * 100.0);
                 report.say(&format!(
-                    "window {window_ms} ms; at least {admitted_pct:.1} % let through, {held_pct:.1} % full"
+                    "window {window_ms} ms; at least {admitted_pct:.1} % let through, {full_pct:.1} % full"
                 ));
-                if admitted.min(held) >= AT_LEAST {
+                if admitted.min(full) >= AT_LEAST {
                     server.flush();
                     return turns.into_measured();
                 }

@@ -33,7 +33,7 @@ pub struct Reader {
     /// Lines that are still to come.
     due: usize,
     /// Length of the part of the buffer that was read.
-    seen: usize,
+    end: usize,
     /// Start of the reply that is being read.
     begin: usize,
     /// Lines of it that are still to come.
@@ -43,7 +43,7 @@ pub struct Reader {
 impl Reader {
     /// Reader of this number of replies.
     pub fn new(expected: Expected, replies: usize) -> Self {
-        Self { expected, due: replies * expected.lines, seen: 0, begin: 0, left: expected.lines }
+        Self { expected, due: replies * expected.lines, end: 0, begin: 0, left: expected.lines }
     }
 
     /// Looks at what has come, of which the beginning was there before; says whether all has.
@@ -52,14 +52,14 @@ impl Reader {
     /// If a reply is not the expected one, or is one too many: then the figure would mean something
     /// else.
     pub fn look(&mut self, bytes: &[u8]) -> bool {
-        while let Some(length) = bytes[self.seen..].iter().position(|&byte| byte == b'\n') {
-            self.seen += length + 1;
+        while let Some(length) = bytes[self.end..].iter().position(|&byte| byte == b'\n') {
+            self.end += length + 1;
             self.left -= 1;
             self.due = self.due.checked_sub(1).expect("one reply to one command");
             if self.left == 0 {
-                let reply = &bytes[self.begin..self.seen];
+                let reply = &bytes[self.begin..self.end];
                 assert!(reply.starts_with(self.expected.begins), "unexpected: {}", reply.escape_ascii());
-                (self.begin, self.left) = (self.seen, self.expected.lines);
+                (self.begin, self.left) = (self.end, self.expected.lines);
             }
         }
         self.due == 0

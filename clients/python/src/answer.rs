@@ -141,7 +141,7 @@ pub(crate) struct PyLimitAnswer {
 
 impl From<LimitAnswer<'_>> for PyLimitAnswer {
     fn from(answer: LimitAnswer<'_>) -> Self {
-        let is_known = answer.is_known();
+        let has_numbers = answer.has_numbers();
         Self {
             rule: answer.rule.map(str::to_owned),
             limit: answer.text.to_owned(),
@@ -149,9 +149,9 @@ impl From<LimitAnswer<'_>> for PyLimitAnswer {
             quota: answer.limit.quota(),
             window_ms: answer.limit.window_ms(),
             outcome: outcome_name(answer.decision.outcome),
-            remaining: is_known.then_some(answer.decision.remaining),
+            remaining: has_numbers.then_some(answer.decision.remaining),
             retry_after_ms: answer.wait().exact_ms(),
-            reset_after_ms: is_known.then_some(answer.decision.reset_after_ms),
+            reset_after_ms: has_numbers.then_some(answer.decision.reset_after_ms),
         }
     }
 }

@@ -145,7 +145,7 @@ def test_a_retry_counts_while_it_waits() -> None:
     assert budget.try_retry(71_000)
 
 
-def test_a_request_that_is_given_up_leaves_the_budget_to_others() -> None:
+def test_an_abandoned_request_leaves_the_budget_to_others() -> None:
     world = World()
     retry = Retry(environment=world.environment())
     for _ in range(20):

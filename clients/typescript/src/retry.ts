@@ -96,14 +96,14 @@ export class RetryPolicy {
   /** Decides after a response. The next attempt is taken from the budget of the origin. */
   next(origin: string, { status, headers }: ResponseHead, attempt: Attempt): NextStep {
     const nowMs = this.environment.unixMs();
-    const given = advice({ ...attempt, status, headers, nowMs }, this.settings);
-    if (given.stop) return given;
+    const action = advice({ ...attempt, status, headers, nowMs }, this.settings);
+    if (action.stop) return action;
     const { environment } = this;
     const { budget } = this.#origins.state(origin);
     if (!budget.tryRetry(environment.monotonicMs())) return { stop: 'budget_exhausted' };
     const ready = async (signal?: AbortSignal) => {
       try {
-        await environment.sleep(waitMs(given, environment.random()), signal);
+        await environment.sleep(waitMs(action, environment.random()), signal);
         await this.ready(origin, signal);
       } catch (reason) {
         budget.cancelRetry();

@@ -29,9 +29,9 @@ const recording = read(setting('SLIDEGATE_RECORDING'));
 
 function answer({ now_ms: nowMs, max_wait_ms: maxWaitMs, max_attempts: maxAttempts, ...exchange }: Vector) {
   const settings = { ...(maxWaitMs != null && { maxWaitMs }), ...(maxAttempts != null && { maxAttempts }) };
-  const given = advice({ ...exchange, nowMs }, settings);
-  if (given.stop) return { stop: given.stop };
-  return { delay_ms: given.delayMs, jitter_ms: given.jitterMs };
+  const action = advice({ ...exchange, nowMs }, settings);
+  if (action.stop) return { stop: action.stop };
+  return { delay_ms: action.delayMs, jitter_ms: action.jitterMs };
 }
 
 test('the vectors are all there', () => {

@@ -107,14 +107,14 @@ impl Summary {
         source: Source,
         limits: impl IntoIterator<Item = (L, &'a Decision)>,
     ) -> Self {
-        let known = source.is_known();
+        let has_numbers = source.has_numbers();
         let mut summary = Self::default();
         let mut longest = Wait::None;
         // By `for_each`, which nested iterators run as nested loops.
         limits.into_iter().enumerate().for_each(|(index, (limit, decision))| {
             let limit = limit.borrow();
             let wait = Wait::of(limit, decision);
-            let tighter = if known {
+            let tighter = if has_numbers {
                 let bounds = !limit.needs_id() || decision.remaining == 0;
                 bounds && summary.remaining.is_none_or(|least| decision.remaining < least)
             } else {
@@ -123,10 +123,11 @@ impl Summary {
             if tighter {
                 summary.tightest = Some(index);
                 summary.quota = Some(limit.quota());
-                summary.remaining = known.then_some(decision.remaining);
+                summary.remaining = has_numbers.then_some(decision.remaining);
             }
             longest = longest.and(wait);
-            summary.reset_after_ms = summary.reset_after_ms.max(known.then_some(decision.reset_after_ms));
+            summary.reset_after_ms =
+                summary.reset_after_ms.max(has_numbers.then_some(decision.reset_after_ms));
         });
         Self { wait: longest, ..summary }
     }

@@ -52,9 +52,9 @@ pub enum Source {
 }
 
 impl Source {
-    /// True if limits were evaluated, so that the remaining quota is known.
+    /// True if limits were evaluated, so that the numbers of their decisions apply.
     #[inline]
-    pub fn is_known(self) -> bool {
+    pub fn has_numbers(self) -> bool {
         matches!(self, Self::Store | Self::Local)
     }
 }
@@ -99,7 +99,7 @@ impl Verdict {
     /// limits, and if no limit was evaluated. Protocols report the [`Summary`](crate::Summary) of a
     /// request.
     pub fn remaining(&self) -> Option<u64> {
-        if !self.source.is_known() {
+        if !self.source.has_numbers() {
             return None;
         }
         self.decisions.iter().map(|decision| decision.remaining).min()
@@ -132,7 +132,7 @@ impl Verdict {
     /// Time until the key is idle under every limit, if nothing more is charged; `None` without
     /// limits, and if no limit was evaluated.
     pub fn reset_after_ms(&self) -> Option<u64> {
-        if !self.source.is_known() {
+        if !self.source.has_numbers() {
             return None;
         }
         self.decisions.iter().map(|decision| decision.reset_after_ms).max()

@@ -198,8 +198,8 @@ fn tiers(changes: &mut Vec<String>, from: &Rule, to: &Rule) {
 
 fn list(changes: &mut Vec<String>, what: &str, [old, new]: [&[Conditions]; 2]) {
     let missing = |some: &[Conditions], of: &[Conditions]| -> Vec<String> {
-        let known: HashSet<ConditionKey<'_>> = some.iter().map(condition_key).collect();
-        of.iter().filter(|one| !known.contains(&condition_key(one))).map(render).collect()
+        let keys: HashSet<ConditionKey<'_>> = some.iter().map(condition_key).collect();
+        of.iter().filter(|one| !keys.contains(&condition_key(one))).map(render).collect()
     };
     changes.extend(missing(new, old).iter().map(|gone| format!("{what} where {gone} was removed")));
     changes.extend(missing(old, new).iter().map(|one| format!("{what} where {one} was added")));

@@ -53,9 +53,9 @@ fn is_as_tight(limit: &Limit, other: &Limit) -> bool {
 }
 
 /// Name of a limit in responses: the name of its rule, then its own name or its short form.
-pub(super) fn name(rule: &str, limit: &Limit, given: Option<&str>) -> Box<str> {
-    match given {
-        Some(given) => format!("{rule}-{given}").into(),
+pub(super) fn name(rule: &str, limit: &Limit, suffix: Option<&str>) -> Box<str> {
+    match suffix {
+        Some(suffix) => format!("{rule}-{suffix}").into(),
         None => format!("{rule}-{limit}").replace(' ', "-").into(),
     }
 }

@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
     /// Value of an attribute.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
+        self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
     /// Cost in units.

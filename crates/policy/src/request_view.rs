@@ -110,9 +110,9 @@ impl<'r, 'a> RequestView<'r, 'a> {
     #[inline(always)]
     pub(super) fn address(&self) -> Result<Option<(&'r str, IpAddr)>, RequestError> {
         let Some(text) = self.text(IP).filter(|text| !text.is_empty()) else { return Ok(None) };
-        let known = self.address.get().or_else(|| address::parse(text));
-        self.address.set(known);
-        known.map(|address| Some((text, address))).ok_or_else(|| not_an_address(text))
+        let parsed = self.address.get().or_else(|| address::parse(text));
+        self.address.set(parsed);
+        parsed.map(|address| Some((text, address))).ok_or_else(|| not_an_address(text))
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) enum AttributeSource {
 impl AttributeSource {
     pub(super) fn new(name: &str, templates: &[Template]) -> Self {
         let is_parameter =
-            || templates.iter().any(|template| template.parameters().any(|known| known == name));
+            || templates.iter().any(|template| template.parameters().any(|parameter| parameter == name));
         match name {
             METHOD => Self::Method,
             PATH => Self::Path,

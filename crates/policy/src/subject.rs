@@ -105,7 +105,7 @@ impl KeyParts {
             let subject = self.subject_by(&reading, templates)?;
             let same_kind = if subject.coverage == KeyCoverage::All { &mut full } else { &mut lacking };
             match same_kind {
-                Some(known) => known.agrees &= known.key == subject.key,
+                Some(first) => first.agrees &= first.key == subject.key,
                 None => *same_kind = Some(subject),
             }
         }
@@ -171,7 +171,7 @@ impl KeyParts {
     pub(super) fn read(&self, key: &Key<'_>) -> Vec<KeyText> {
         let mut written = key.parts();
         let is_short = key.form() == KeyEncoding::Single;
-        let shown = self.parts.iter().map(|part| {
+        let texts = self.parts.iter().map(|part| {
             let first = written.next().unwrap_or_default();
             let text = |attribute: &[u8], value: &[u8]| KeyText {
                 attribute: String::from_utf8_lossy(attribute).into_owned(),
@@ -184,7 +184,7 @@ impl KeyParts {
                 _ => text(first, written.next().unwrap_or_default()),
             }
         });
-        shown.collect()
+        texts.collect()
     }
 
     fn take<'r>(

@@ -122,7 +122,7 @@ fn write_draft(
         return;
     }
     put("ratelimit-policy", text);
-    if answer.verdict().source.is_known() {
+    if answer.verdict().source.has_numbers() {
         write_states(answer, (&listed, summary.wait), text);
         put("ratelimit", text);
     }
@@ -222,13 +222,13 @@ fn push_state(text: &mut String, until: Wait, limit: &LimitAnswer<'_>) {
     text.push_str(";r=");
     push(text, limit.decision.remaining.min(MAX_INTEGER));
     let reset_ms = limit.decision.reset_after_ms;
-    let known_ms = match (limit.wait(), until) {
+    let delay_ms = match (limit.wait(), until) {
         (_, Wait::Never) | (Wait::Within(_) | Wait::Never, _) => None,
         (Wait::After(wait_ms), _) => Some(wait_ms),
         (Wait::None, Wait::After(until_ms)) => Some(reset_ms).filter(|ms| *ms <= until_ms),
         (Wait::None, Wait::None | Wait::Within(_)) => Some(reset_ms),
     };
-    if let Some(ms) = known_ms {
+    if let Some(ms) = delay_ms {
         text.push_str(";t=");
         push(text, seconds(ms));
     }

@@ -47,7 +47,7 @@ pub(crate) struct IdempotencyCache {
 /// Budget of the cache: entries in total and by subject.
 #[derive(Debug)]
 struct CacheBudget {
-    taken: AtomicUsize,
+    used: AtomicUsize,
     subjects: Box<[Mutex<HashMap<Fingerprint, usize>>]>,
 }
 
@@ -180,7 +180,7 @@ impl IdempotencyCache {
 impl CacheBudget {
     fn new() -> Self {
         let subjects = (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect();
-        Self { taken: AtomicUsize::new(0), subjects }
+        Self { used: AtomicUsize::new(0), subjects }
     }
 
     fn in_use(&self, subject: Fingerprint) -> usize {
@@ -190,7 +190,7 @@ impl CacheBudget {
     /// A request on several subjects counts for the one with the fewest entries: a subject that all
     /// requests share does not identify who fills the cache.
     fn is_short_for(&self, entry_cost: &EntryCost) -> bool {
-        let free = MAX_IDEMPOTENCY_ENTRIES.saturating_sub(self.taken.load(Ordering::Relaxed));
+        let free = MAX_IDEMPOTENCY_ENTRIES.saturating_sub(self.used.load(Ordering::Relaxed));
         let least = entry_cost.subjects.iter().map(|subject| self.in_use(*subject)).min().unwrap_or(0);
         entry_cost.weight > free || least > SHARE * (free - entry_cost.weight)
     }
@@ -201,10 +201,10 @@ impl CacheBudget {
             return false;
         }
         // Concurrent requests may each have found the last free entry: the sum decides.
-        if self.taken.fetch_add(entry_cost.weight, Ordering::Relaxed) + entry_cost.weight
+        if self.used.fetch_add(entry_cost.weight, Ordering::Relaxed) + entry_cost.weight
             > MAX_IDEMPOTENCY_ENTRIES
         {
-            self.taken.fetch_sub(entry_cost.weight, Ordering::Relaxed);
+            self.used.fetch_sub(entry_cost.weight, Ordering::Relaxed);
             return false;
         }
         for subject in &entry_cost.subjects {
@@ -223,7 +223,7 @@ impl CacheBudget {
                 }
             }
         }
-        self.taken.fetch_sub(entry_cost.weight, Ordering::Relaxed);
+        self.used.fetch_sub(entry_cost.weight, Ordering::Relaxed);
     }
 }
 

@@ -84,8 +84,8 @@ mod tests {
     #[tokio::test]
     async fn another_port_is_picked_only_if_allowed() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let taken = bind(any, "--http", WhenPortInUse::Fail).expect("a port");
-        let address = taken.local_addr().expect("an address");
+        let busy = bind(any, "--http", WhenPortInUse::Fail).expect("a port");
+        let address = busy.local_addr().expect("an address");
         assert!(bind(address, "--http", WhenPortInUse::Fail).is_err());
         let other = bind(address, "--http", WhenPortInUse::PickAnother).expect("another port");
         let other = other.local_addr().expect("an address");
@@ -102,11 +102,11 @@ mod tests {
         let address = listener.local_addr().expect("an address");
         let (client, accepted) = tokio::join!(socket.connect(address), listener.accept());
         let (_client, (stream, _)) = (client.expect("a connection"), accepted.expect("a connection"));
-        let (mut taken_bytes, part) = (0, [0; 16 << 10]);
+        let (mut buffer_bytes, part) = (0, [0; 16 << 10]);
         while let Ok(Ok(())) = timeout(Duration::from_millis(200), stream.writable()).await {
-            taken_bytes += stream.try_write(&part).unwrap_or_default();
+            buffer_bytes += stream.try_write(&part).unwrap_or_default();
         }
-        assert!(taken_bytes <= 4 * SEND_BUFFER_BYTES as usize, "{taken_bytes} bytes were taken");
+        assert!(buffer_bytes <= 4 * SEND_BUFFER_BYTES as usize, "{buffer_bytes} bytes were taken");
     }
 
     #[test]

@@ -131,13 +131,13 @@ fn rule(suggested: &LogSuggestion<'_>, route: &RouteSuggestion, name: String) ->
     }
     let paths = |templates: Vec<String>| ("path".to_owned(), ValueTest::Is(templates));
     let except = &route.route.except;
-    let kept = route.limits.iter().filter(|limit| limit.implied_by.is_none());
+    let needed = route.limits.iter().filter(|limit| limit.implied_by.is_none());
     Ok(RuleDraft {
         comments: comments(suggested, route),
         name,
         matches: path.map(|path| paths(vec![path.template.clone()])).into_iter().collect(),
         key: suggested.args.key.clone(),
-        limits: kept.map(|limit| quota(&limit.limit)).collect(),
+        limits: needed.map(|limit| quota(&limit.limit)).collect(),
         allow: if except.is_empty() { Vec::new() } else { vec![paths(except.clone())] },
         skip_missing: route.lacking_key > 0,
         observe: true,

@@ -42,8 +42,8 @@ fn play(script: &str, server: &ServerProcess, more: &Value) {
     let mut node = Command::new(tool("SLIDEGATE_NODE"));
     node.env("NODE_PATH", PathBuf::from(tool("SLIDEGATE_PLAYWRIGHT")).join("node_modules"));
     let output = node.arg(&script).arg(options.to_string()).output().expect("Node.js");
-    let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said, "all of it holds\n", "{}: {wrong}", script.display());
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(stdout, "all of it holds\n", "{}: {stderr}", script.display());
 }
 
 fn play_with(policy: &str, script: &str, arguments: &[&str]) {
@@ -118,7 +118,7 @@ fn missing_counts_are_explained() {
 
 /// The pictures of the documentation are taken when they are asked for.
 #[test]
-fn pictures_are_taken() {
+fn screenshots_are_made() {
     if std::env::var_os("SLIDEGATE_SCREENSHOTS").is_none() {
         return;
     }

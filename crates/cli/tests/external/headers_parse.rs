@@ -95,10 +95,10 @@ fn never(answer: &Answered) -> bool {
 /// The rules that hold for every style.
 fn check_retry_after(answers: &[Answered]) {
     for answer in answers {
-        let said = answer.number("retry-after");
-        assert_eq!(said, wait_ms(answer).map(seconds), "{}: {:?}", answer.case, answer.reply);
-        assert_ne!(said, Some(0), "{}: nobody is told to come again at once", answer.case);
-        assert!(said.is_none() || answer.reply.status == 429);
+        let seconds_sent = answer.number("retry-after");
+        assert_eq!(seconds_sent, wait_ms(answer).map(seconds), "{}: {:?}", answer.case, answer.reply);
+        assert_ne!(seconds_sent, Some(0), "{}: nobody is told to come again at once", answer.case);
+        assert!(seconds_sent.is_none() || answer.reply.status == 429);
     }
 }
 
@@ -151,14 +151,14 @@ fn expected_policy(limit: &Value) -> Value {
 /// `Retry-After`. Where the cost can never fit there is none.
 fn expected_state(answer: &Answered, limit: &Value) -> Value {
     let reset_ms = limit["reset_after_ms"].as_u64().expect("a reset");
-    let known_ms = match (limit["retry_after_ms"].as_u64(), wait_ms(answer)) {
+    let delay_ms = match (limit["retry_after_ms"].as_u64(), wait_ms(answer)) {
         _ if never(answer) || limit["retry_after_at_most_ms"].is_u64() => None,
         (Some(ms), _) => Some(ms),
         (None, Some(until_ms)) if reset_ms > until_ms => None,
         (None, _) => Some(reset_ms),
     };
     let mut parameters = json!({"r": limit["remaining"].as_u64().expect("a number").min(MOST)});
-    if let Some(ms) = known_ms {
+    if let Some(ms) = delay_ms {
         parameters["t"] = json!(seconds(ms));
     }
     json!({"name": limit["policy"], "parameters": parameters})
@@ -198,10 +198,10 @@ fn check_numbers(answer: &Answered, prefix: &str, from_ms: u64) {
     let reset_ms = answer.body["reset_after_ms"].as_u64().expect("a time");
     let longest = answer.limits().iter().map(|limit| limit["reset_after_ms"].as_u64()).max();
     assert_eq!(Some(Some(reset_ms)), longest, "{}", answer.case);
-    let said = ["limit", "remaining", "reset"].map(|name| answer.number(&format!("{prefix}{name}")));
+    let numbers = ["limit", "remaining", "reset"].map(|name| answer.number(&format!("{prefix}{name}")));
     let reset = quota.map(|_| seconds(from_ms + reset_ms));
     let expected = [quota, answer.body["remaining"].as_u64(), reset];
-    assert_eq!(said, expected.map(|number| number.map(|number| number.min(MOST))), "{}", answer.case);
+    assert_eq!(numbers, expected.map(|number| number.map(|number| number.min(MOST))), "{}", answer.case);
 }
 
 #[test]

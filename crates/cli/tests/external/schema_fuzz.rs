@@ -33,10 +33,10 @@ fn no_answer_is_missing_from_the_document() {
         .current_dir(directory.path())
         .output()
         .expect("Python");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
     // That it ran, and did not only start.
     let generated = |line: &str| line.trim().split_once(" generated, ")?.0.parse::<usize>().ok();
-    let count = said.lines().find_map(generated).unwrap_or_default();
-    assert!(count >= 1_000, "{count} requests: {said}");
+    let count = stdout.lines().find_map(generated).unwrap_or_default();
+    assert!(count >= 1_000, "{count} requests: {stdout}");
 }

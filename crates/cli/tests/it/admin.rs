@@ -108,9 +108,9 @@ fn escape_sequences_in_data_are_not_printed() {
             let all = [&["admin"], arguments, &["--url", &url], json].concat();
             let output = command(&all).env("CLICOLOR_FORCE", "1").output().expect("it runs");
             let ended = Ended::from(output);
-            let said = format!("{}{}", ended.stdout, ended.stderr);
+            let text = format!("{}{}", ended.stdout, ended.stderr);
             for sequence in ["\u{1b}]", "\u{7}", "\u{9b}", "\r", "\nlogin"] {
-                assert!(!said.contains(sequence), "{arguments:?}: {said:?}");
+                assert!(!text.contains(sequence), "{arguments:?}: {text:?}");
             }
         }
     }
@@ -137,8 +137,8 @@ fn a_policy_is_read_again_on_request() {
     let write = |text: &str| std::fs::write(policy.path(), text).expect("it can be written");
     write("version: 1\nrules: [{name: login, key: [ip], limits: [3/min]}]\n");
     // The server looks at its file by itself, too.
-    let said = done(&server, &["reload"]);
-    assert!(said.starts_with("reloaded: "), "{said}");
+    let output = done(&server, &["reload"]);
+    assert!(output.starts_with("reloaded: "), "{output}");
     assert_eq!(server.check(LOGIN).json()["remaining"], 2);
     write("version: 1\nrules: [{name: login, key: [ip], limits: [3/fortnight]}]\n");
     let refused = admin(&server, &["reload"]);
@@ -212,7 +212,7 @@ fn an_answer_without_an_end_is_not_waited_for() {
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let talks = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
-        let _asked = stream.read(&mut [0; 1_024]).expect("it asks");
+        let _request = stream.read(&mut [0; 1_024]).expect("it asks");
         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("it listens");
         while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
     });
@@ -237,9 +237,9 @@ fn it_does_not_start_where_strangers_could_come_in() {
             let by_variable = command(&base).env("SLIDEGATE_ADMIN", address).output().expect("it runs");
             for ended in [flag, by_variable.into()] {
                 assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{address}: {ended:?}");
-                let said: String =
+                let stderr: String =
                     ended.stderr.replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
-                assert!(said.contains("or give it a token"), "{address}: {said}");
+                assert!(stderr.contains("or give it a token"), "{address}: {stderr}");
             }
             let empty = run(&[&base[..], &["--admin", address, "--admin-token", ""]].concat());
             assert_eq!(empty.code, Some(2), "{address}: {empty:?}");
@@ -260,10 +260,10 @@ fn it_does_not_start_where_strangers_could_come_in() {
     let port = server.admin().port();
     let ended = run(&["admin", "status", "--url", &format!("http://127.0.0.1:{port}")]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    let (code, said) = server.terminate();
+    let (code, log) = server.terminate();
     assert_eq!(code, Some(0));
-    assert!(said.contains("is sent unencrypted"), "{said}");
-    assert!(!said.contains("correct-horse"), "{said}");
+    assert!(log.contains("is sent unencrypted"), "{log}");
+    assert!(!log.contains("correct-horse"), "{log}");
 }
 
 /// Whatever is told otherwise.
@@ -275,9 +275,9 @@ fn changes_are_in_the_audit_log() {
     done(&server, &["inspect", "ip=203.0.113.7"]);
     done(&server, &["reset", "--rule", "login", "ip=203.0.113.7"]);
     assert_eq!(admin(&server, &["override", "remove", "none"]).code, Some(1));
-    let (_, said) = server.terminate();
-    let lines: Vec<&str> = said.lines().collect();
-    let [reset, remove] = lines[..] else { panic!("{said}") };
+    let (_, log) = server.terminate();
+    let lines: Vec<&str> = log.lines().collect();
+    let [reset, remove] = lines[..] else { panic!("{log}") };
     for word in [
         "slidegate::audit",
         "action=\"reset\"",
@@ -321,19 +321,19 @@ fn certificates_open_it_too() {
     let stranger = run(&reset);
     assert_eq!(stranger.code, Some(3), "{stranger:?}");
     let (cert, key) = (at("operator.crt"), at("operator.key"));
-    let known = run(&[&reset[..], &["--cert", &cert, "--key", &key]].concat());
+    let trusted = run(&[&reset[..], &["--cert", &cert, "--key", &key]].concat());
     assert_eq!(
-        (known.code, known.stdout.as_str()),
+        (trusted.code, trusted.stdout.as_str()),
         (Some(0), "reset login ip=203.0.113.7: 2/min\n"),
-        "{known:?}"
+        "{trusted:?}"
     );
-    let (_, said) = server.terminate();
-    let audit: Vec<&str> = said.lines().filter(|line| line.contains("slidegate::audit")).collect();
-    let [line] = audit[..] else { panic!("{said}") };
-    let shown = line.split_once("certificate=\"").and_then(|(_, rest)| rest.split_once('"'));
-    let shown = shown.unwrap_or_else(|| panic!("{line}")).0;
-    assert!(shown.len() == 64 && shown.bytes().all(|byte| byte.is_ascii_hexdigit()), "{line}");
-    assert!(!said.contains("sent unencrypted"), "{said}");
+    let (_, log) = server.terminate();
+    let audit: Vec<&str> = log.lines().filter(|line| line.contains("slidegate::audit")).collect();
+    let [line] = audit[..] else { panic!("{log}") };
+    let fingerprint = line.split_once("certificate=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let fingerprint = fingerprint.unwrap_or_else(|| panic!("{line}")).0;
+    assert!(fingerprint.len() == 64 && fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit()), "{line}");
+    assert!(!log.contains("sent unencrypted"), "{log}");
 }
 
 /// Two servers on one Redis are one limiter, for operators too.

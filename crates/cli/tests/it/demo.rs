@@ -64,8 +64,8 @@ fn everything_moves() {
     assert!(would_deny, "{frame}");
     // Those who mean well are not in the list of those who were refused.
     assert!(!is_listed(&frame, "denied", "orders", "user-"), "{frame}");
-    let (code, said) = server.terminate();
-    assert_eq!((code, said.contains("ERROR")), (Some(0), false), "{said}");
+    let (code, log) = server.terminate();
+    assert_eq!((code, log.contains("ERROR")), (Some(0), false), "{log}");
 }
 
 /// The population knows the token, and the rules are where others can be asked, too.

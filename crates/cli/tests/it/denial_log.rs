@@ -28,9 +28,9 @@ fn lines(arguments: &[&str]) -> Vec<String> {
     for _ in 0..2 {
         server.check(r#"{"attributes":{"path":"/named","user":"eve\n{\"rule\":\"forged\"}\u001b[2J"}}"#);
     }
-    let (code, said) = server.terminate();
-    assert_eq!(code, Some(0), "{said}");
-    said.lines().map(str::to_owned).collect()
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    log.lines().map(str::to_owned).collect()
 }
 
 /// The names of the fields of a line of text, in their order.
@@ -43,14 +43,14 @@ fn names(line: &str) -> Vec<&str> {
 fn a_denial_is_a_line_of_text() {
     let lines = lines(&[]);
     let [login, named] = &lines[..] else { panic!("{lines:#?}") };
-    let [shown] = &blocks(PAGE, "text")[..] else { panic!("the page shows one line") };
-    assert_eq!(names(login), names(shown), "{login}\n{shown}");
+    let [example] = &blocks(PAGE, "text")[..] else { panic!("the page shows one line") };
+    assert_eq!(names(login), names(example), "{login}\n{example}");
     for field in
         [" INFO slidegate::denial: denied rule=\"login\"", "subject=\"ip=203.0.113.7\"", "\"7c1e40\""]
     {
         assert!(
-            login.contains(field) && shown.contains(field),
-            "{field} is not in {login}, or not in {shown}"
+            login.contains(field) && example.contains(field),
+            "{field} is not in {login}, or not in {example}"
         );
     }
     assert!(named.contains(r#"subject="user=\"eve\\n{"#) && !named.contains('\u{1b}'), "{named}");
@@ -88,9 +88,9 @@ fn everything_is_json_on_request() {
     let limit = "{quota: 100, window: 1s, algorithm: counter}";
     let policy = file(&format!("version: 1\nrules:\n  - {{name: api, limits: [{limit}]}}\n"));
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
-    let (_, said) = ServerProcess::spawn(command.env("SLIDEGATE_LOG_FORMAT", "json")).terminate();
-    let told: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let [warning] = &told[..] else { panic!("{told:?}") };
+    let (_, log) = ServerProcess::spawn(command.env("SLIDEGATE_LOG_FORMAT", "json")).terminate();
+    let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let [warning] = &records[..] else { panic!("{records:?}") };
     assert_eq!(warning["level"], "WARN");
     assert!(warning["message"].as_str().is_some_and(|text| text.starts_with("rule api: ")), "{warning}");
 
@@ -119,8 +119,8 @@ fn a_log_that_nobody_reads_holds_up_nobody() {
     for n in 0..1_500 {
         assert_eq!(ask(), 429, "request {n}");
     }
-    let mut told = BufReader::new(reader).lines().map_while(Result::ok);
-    let left_out = told.find_map(|line| line.split_once("left_out=")?.1.parse::<u64>().ok());
+    let mut lines = BufReader::new(reader).lines().map_while(Result::ok);
+    let left_out = lines.find_map(|line| line.split_once("left_out=")?.1.parse::<u64>().ok());
     assert!(left_out.is_some_and(|left_out| (1..1_500).contains(&left_out)), "{left_out:?}");
     child.kill().expect("it runs");
     child.wait().expect("it ends");

@@ -54,15 +54,15 @@ fn an_open_data_plane_is_warned_of() {
 fn it_is_warned_of_at_the_start() {
     let policy = file(&OPEN.replace("[::]:8081", "127.0.0.1:0").replace("192.0.2.1:6380", "127.0.0.1:0"));
     let arguments = ["serve", path(&policy), "--admin", "127.0.0.1:0"];
-    let (_, said) = ServerProcess::spawn(&mut program::command(&arguments)).terminate();
-    assert!(said.starts_with("warning: server.http: 0.0.0.0:0 is reachable from other machines"), "{said}");
+    let (_, log) = ServerProcess::spawn(&mut program::command(&arguments)).terminate();
+    assert!(log.starts_with("warning: server.http: 0.0.0.0:0 is reachable from other machines"), "{log}");
     // Flags count as the file does.
     let more = [&arguments[..], &["--token", "correct-horse-battery"]].concat();
-    let (_, said) = ServerProcess::spawn(&mut program::command(&more)).terminate();
-    assert_eq!(said, "");
+    let (_, log) = ServerProcess::spawn(&mut program::command(&more)).terminate();
+    assert_eq!(log, "");
     let more = [&arguments[..], &["--http", "127.0.0.1:0", "--log-format", "json"]].concat();
-    let (_, said) = ServerProcess::spawn(&mut program::command(&more)).terminate();
-    assert_eq!(said, "");
+    let (_, log) = ServerProcess::spawn(&mut program::command(&more)).terminate();
+    assert_eq!(log, "");
 }
 
 /// Sends a call with a wrong token, and with none, to a listener.
@@ -86,8 +86,8 @@ fn guess(listener: &str, address: SocketAddr) {
                 let mut curl = Command::new("curl");
                 curl.args(["-s", "-i", "--http2-prior-knowledge", "-X", "POST", &url]).args(headers);
                 let output = curl.output().expect("curl");
-                let said = String::from_utf8_lossy(&output.stdout);
-                assert!(said.contains("grpc-status: 16"), "{said}");
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert!(text.contains("grpc-status: 16"), "{text}");
             }
         }
         _ => {
@@ -126,13 +126,13 @@ fn wrong_tokens_are_counted_and_logged_within_bounds() {
             assert!(metrics.contains(&sample), "{sample}{metrics}");
         }
     }
-    let (_, said) = server.terminate();
-    assert!(!said.contains("no-such-token"), "{said}");
+    let (_, log) = server.terminate();
+    assert!(!log.contains("no-such-token"), "{log}");
     for (listener, _) in listeners {
         let about = format!("listener=\"{listener}\"");
-        let lines = said.lines().filter(|line| line.contains("wrong token") && line.contains(&about)).count();
+        let lines = log.lines().filter(|line| line.contains("wrong token") && line.contains(&about)).count();
         // One at once, and at most one more for every second that the test took.
-        assert!((1..=3).contains(&lines), "{listener}: {lines}\n{said}");
+        assert!((1..=3).contains(&lines), "{listener}: {lines}\n{log}");
     }
 }
 
@@ -149,9 +149,9 @@ fn requests_without_a_key_are_warned_of_once() {
     let samples: Vec<&str> =
         metrics.lines().filter(|line| line.starts_with("slidegate_requests_without_key_total")).collect();
     assert_eq!(samples, ["slidegate_requests_without_key_total{rule=\"api\"} 5"], "{metrics}");
-    let (_, said) = server.terminate();
-    let lines: Vec<&str> = said.lines().filter(|line| line.contains("without `")).collect();
-    let [line] = lines[..] else { panic!("{said}") };
+    let (_, log) = server.terminate();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("without `")).collect();
+    let [line] = lines[..] else { panic!("{log}") };
     assert!(
         line.contains("WARN") && line.contains("without `api_key`") && line.contains("rule=\"api\""),
         "{line}"

@@ -143,12 +143,12 @@ rules:
     let [check, rlaas, envoy] = blocks(HTTP, "json")[..] else { panic!("three answers") };
     let (_, body) = blocks(HTTP, "http")[0].split_once("\n\n").expect("a request with a body");
     let reply = server.check(body);
-    let mut shown: Value = serde_json::from_str(check).expect("JSON");
-    shown["decided_at_ms"] = reply.json()["decided_at_ms"].clone();
-    assert_eq!(reply.json(), shown);
+    let mut expected: Value = serde_json::from_str(check).expect("JSON");
+    expected["decided_at_ms"] = reply.json()["decided_at_ms"].clone();
+    assert_eq!(reply.json(), expected);
     assert_eq!(server.ask(&HttpRequest::get("/check?userId=alice")).body, rlaas);
     let calls = blocks(HTTP, "http").into_iter().filter_map(|block| block.strip_prefix("POST /json\n"));
     let [call] = calls.collect::<Vec<_>>()[..] else { panic!("one call") };
-    let shown: Value = serde_json::from_str(envoy).expect("JSON");
-    assert_eq!(server.ask(&HttpRequest::post("/json", call)).json(), shown);
+    let expected: Value = serde_json::from_str(envoy).expect("JSON");
+    assert_eq!(server.ask(&HttpRequest::post("/json", call)).json(), expected);
 }

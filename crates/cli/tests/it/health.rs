@@ -10,14 +10,14 @@ use slidegate_testkit::program::{Ended, ServerProcess, command, run};
 fn answers(answer: &'static str) -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let asked = std::thread::spawn(move || {
+    let thread = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut request = [0; 4096];
         let read = stream.read(&mut request).expect("a request");
         stream.write_all(answer.as_bytes()).expect("it reads");
         String::from_utf8_lossy(&request[..read]).into_owned()
     });
-    (url, asked)
+    (url, thread)
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn what_it_says_follows_from_the_answer() {
         ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", 1, ": 404 Not Found"),
     ];
     for (answer, code, end) in rows {
-        let (url, asked) = answers(answer);
+        let (url, thread) = answers(answer);
         let ended = run(&["health", "--url", &url]);
-        assert!(asked.join().expect("it was asked").starts_with("GET /readyz HTTP/1.1\r\n"));
-        let (said, silent) =
+        assert!(thread.join().expect("it was asked").starts_with("GET /readyz HTTP/1.1\r\n"));
+        let (stdout, stderr) =
             if code == 0 { (ended.stdout, ended.stderr) } else { (ended.stderr, ended.stdout) };
         let begin = if code == 0 { "ready: " } else { "not ready: " };
-        assert_eq!((ended.code, said, silent), (Some(code), format!("{begin}{url}{end}\n"), String::new()));
+        assert_eq!((ended.code, stdout, stderr), (Some(code), format!("{begin}{url}{end}\n"), String::new()));
     }
 }
 

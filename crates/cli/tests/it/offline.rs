@@ -5,7 +5,7 @@ use serde_json::Value;
 use slidegate_testkit::program::{Ended, command, file, path, run};
 
 #[test]
-fn the_example_is_valid_and_its_warnings_are_known() {
+fn the_example_is_valid_and_has_the_documented_warnings() {
     let example = run(&["example"]);
     assert_eq!(example.code, Some(0));
     let example = file(&example.stdout);

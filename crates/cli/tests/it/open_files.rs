@@ -76,13 +76,13 @@ rules: [{{ name: api, limits: [1000/h] }}]
     server.signal("HUP");
     let _more = occupy(server.address(), 100);
     until("it answers", || lives(server.address()));
-    let (code, said) = server.terminate();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(std::fs::metadata(&snapshot).is_ok_and(|file| file.len() > 0), "no snapshot: {said}");
-    assert!(!said.contains("no connection can be accepted"), "{said}");
-    assert!(!said.contains("ERROR"), "{said}");
-    let warnings: Vec<_> = said.lines().filter(|line| line.contains("server.connections.max")).collect();
-    let [at_start, ..] = &warnings[..] else { panic!("no warning: {said}") };
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(std::fs::metadata(&snapshot).is_ok_and(|file| file.len() > 0), "no snapshot: {log}");
+    assert!(!log.contains("no connection can be accepted"), "{log}");
+    assert!(!log.contains("ERROR"), "{log}");
+    let warnings: Vec<_> = log.lines().filter(|line| line.contains("server.connections.max")).collect();
+    let [at_start, ..] = &warnings[..] else { panic!("no warning: {log}") };
     for part in [" 10000", " 200 ", &format!(" {max} ")] {
         assert!(at_start.contains(part), "{part:?} is not in {at_start}");
     }
@@ -95,6 +95,6 @@ fn the_usual_number_is_derived() {
     let server = start(path(&policy));
     let max = status(&server)["connections"]["max"].as_u64().expect("a number");
     assert!((20..FILES / 2).contains(&max), "{max} on each of two listeners");
-    let (code, said) = server.terminate();
-    assert!(code == Some(0) && !said.contains("WARN"), "{said}");
+    let (code, log) = server.terminate();
+    assert!(code == Some(0) && !log.contains("WARN"), "{log}");
 }

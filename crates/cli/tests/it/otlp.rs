@@ -43,16 +43,16 @@ fn take(mut stream: TcpStream) -> String {
 
 #[test]
 fn it_is_who_the_variables_say_and_sends_the_rest_at_the_end() {
-    let (address, taken) = collector(2);
+    let (address, received) = collector(2);
     let policy = policy(address);
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
     let command =
         command.env("OTEL_SERVICE_NAME", "front-door").env("OTEL_RESOURCE_ATTRIBUTES", "region=north");
     let server = ServerProcess::spawn(command.env("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=seven"));
     assert_eq!(server.check(CHECK).status, 200);
-    let (code, said) = server.terminate();
-    assert_eq!(code, Some(0), "{said}");
-    let mut messages = taken.join().expect("messages");
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    let mut messages = received.join().expect("messages");
     messages.sort();
     let [metrics, traces] = &*messages else { panic!("{messages:?}") };
     assert!(
@@ -75,11 +75,11 @@ fn an_unreachable_collector_is_reported_once() {
         assert_eq!(server.check(CHECK).status, 200);
     }
     // At the end both spans and numbers are tried.
-    let (code, said) = server.terminate();
-    assert_eq!(code, Some(0), "{said}");
-    let told: Vec<_> = said.lines().filter(|line| line.contains("telemetry")).collect();
-    assert_eq!(told.len(), 1, "{said}");
-    assert!(told[0].contains(&format!("export to http://{address} failed: cannot connect")), "{said}");
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(0), "{log}");
+    let warnings: Vec<_> = log.lines().filter(|line| line.contains("telemetry")).collect();
+    assert_eq!(warnings.len(), 1, "{log}");
+    assert!(warnings[0].contains(&format!("export to http://{address} failed: cannot connect")), "{log}");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_invalid_variable_is_reported_at_the_start() {
     let policy = policy(SocketAddr::from(([127, 0, 0, 1], 4318)));
     let mut command = command(&["serve", path(&policy), "--http", "127.0.0.1:0"]);
     let ended = command.env("OTEL_EXPORTER_OTLP_TIMEOUT", "soon").output().expect("it ends");
-    let said = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.contains("observe.otlp: OTEL_EXPORTER_OTLP_TIMEOUT"), "{said}");
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("observe.otlp: OTEL_EXPORTER_OTLP_TIMEOUT"), "{stderr}");
 }

@@ -48,9 +48,9 @@ fn links(page: &str) -> Vec<&str> {
 fn anchors(page: &str) -> Vec<String> {
     let prose = page.split("```").step_by(2).flat_map(str::lines);
     let titles = prose.filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
-    let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let is_slug = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     titles
-        .map(|title| title.chars().filter(kept).collect::<String>().to_lowercase().replace(' ', "-"))
+        .map(|title| title.chars().filter(is_slug).collect::<String>().to_lowercase().replace(' ', "-"))
         .collect()
 }
 

@@ -28,10 +28,10 @@ fn two_hundred_reloads_under_load() {
     let put_at = Instant::now();
     let server = Serving::start(&policies);
     let load = Load::start(server.address(), 3);
-    let mut generations = vec![Generation { quota: policies.first(), put_at, seen_at: put_at }];
+    let mut generations = vec![Generation { quota: policies.first(), put_at, active_at: put_at }];
     let mut follow = |put_at: Instant, quota: u64| {
         server.wait_for(|server| server.quota() == quota);
-        generations.push(Generation { quota, put_at, seen_at: Instant::now() });
+        generations.push(Generation { quota, put_at, active_at: Instant::now() });
     };
     for number in 1..=HALF {
         let put_at = Instant::now();
@@ -59,12 +59,12 @@ fn two_hundred_reloads_under_load() {
     assert!(answers.len() > 1_000, "only {} requests", answers.len());
     judge(&answers, &generations, &paused);
 
-    let said = server.end();
-    assert!(said.matches("keeping the previous policy").count() as u64 >= HALF - IN_PIECES, "{said}");
+    let log = server.end();
+    assert!(log.matches("keeping the previous policy").count() as u64 >= HALF - IN_PIECES, "{log}");
     let changed = |quota: u64| format!("-> {quota}/day");
-    let told = generations[1..].iter().filter(|one| said.contains(&changed(one.quota))).count();
-    assert_eq!(told, generations.len() - 1, "every change is told");
-    assert!(!said.contains(files::SECRET), "secrets are not told");
+    let count = generations[1..].iter().filter(|one| log.contains(&changed(one.quota))).count();
+    assert_eq!(count, generations.len() - 1, "every change is told");
+    assert!(!log.contains(files::SECRET), "secrets are not told");
     println!("{} requests, {} files in pieces with a pause", answers.len(), paused.len());
 }
 
@@ -76,9 +76,9 @@ fn a_broken_file_is_reported_once() {
     let server = Serving::start(&policies);
     policies.put_broken(1, Broken::Field);
     server.wait_for(|server| server.refusals() == 1);
-    let seen = Instant::now();
+    let start = Instant::now();
     // For as long as it takes to look several times.
-    while seen.elapsed() < Duration::from_secs(2) {
+    while start.elapsed() < Duration::from_secs(2) {
         assert_eq!((server.refusals(), server.quota()), (1, first));
     }
     server.hang_up();
@@ -87,10 +87,10 @@ fn a_broken_file_is_reported_once() {
     server.wait_for(|server| server.refusals() == 3);
     let quota = policies.put(2);
     server.wait_for(|server| server.quota() == quota);
-    let said = server.end();
+    let log = server.end();
     let place = format!("{}:{}:1: unknown field `colour`", policies.path().display(), files::line_of(1));
-    assert_eq!(said.matches(&place).count(), 2, "{said}");
-    assert!(said.contains("cannot be read: there is no such file"), "{said}");
+    assert_eq!(log.matches(&place).count(), 2, "{log}");
+    assert!(log.contains("cannot be read: there is no such file"), "{log}");
 }
 
 #[test]

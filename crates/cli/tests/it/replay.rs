@@ -148,8 +148,11 @@ fn requests_that_were_limited_are_counted_and_may_be_left_out() {
     let lines: Vec<(u64, &str, &str)> = (0..5).map(|n| (n, "203.0.113.7", "")).collect();
     let text = std::fs::read_to_string(log(&lines).path()).expect("a log");
     let log = file(&text.replacen("\"status\":200", "\"status\":429", 2));
-    let asked = json(&log, LOGIN, &[]);
-    assert_eq!((&asked["requests"]["limited_in_log"], &asked["requests"]["decided"]), (&2.into(), &5.into()));
+    let decided = json(&log, LOGIN, &[]);
+    assert_eq!(
+        (&decided["requests"]["limited_in_log"], &decided["requests"]["decided"]),
+        (&2.into(), &5.into())
+    );
     let skipped = json(&log, LOGIN, &["--limited", "skip"]);
     assert_eq!((&skipped["requests"]["skipped"], &skipped["requests"]["decided"]), (&2.into(), &3.into()));
     let report = replay(&log, LOGIN, &[]).stdout;

@@ -12,7 +12,7 @@ use slidegate_testkit::servers::free_port;
 
 const RESTARTS: usize = 100;
 const PER_SECOND: u32 = 1_000;
-const KEPT: u32 = 12;
+const PERSISTENT: u32 = 12;
 const FRESH: u32 = 4;
 /// Answers between two restarts, at least.
 const PER_RUN: u64 = 200;
@@ -57,18 +57,18 @@ impl Client {
         Self {
             server,
             request: [head.as_bytes(), body.as_bytes()].concat(),
-            keeps: user < KEPT,
+            keeps: user < PERSISTENT,
             stream: None,
         }
     }
 
     /// At its own pace, whatever comes of it; how many were allowed.
     fn ask_until_over(mut self, totals: &Totals) -> u64 {
-        let pace = Duration::from_secs(1) * (KEPT + FRESH) / PER_SECOND;
-        let (began, mut asked, mut allowed) = (Instant::now(), 0, 0);
+        let pace = Duration::from_secs(1) * (PERSISTENT + FRESH) / PER_SECOND;
+        let (began, mut requests, mut allowed) = (Instant::now(), 0, 0);
         while !totals.over.load(Ordering::Relaxed) {
-            std::thread::sleep((began + pace * asked).saturating_duration_since(Instant::now()));
-            asked += 1;
+            std::thread::sleep((began + pace * requests).saturating_duration_since(Instant::now()));
+            requests += 1;
             let Some(mut stream) = self.stream.take().or_else(|| self.connect()) else {
                 totals.refused.fetch_add(1, Ordering::Relaxed);
                 continue;
@@ -146,7 +146,7 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
     let port = free_port();
     let mut server = start(path(&policy), port);
     let (totals, began) = (Arc::new(Totals::default()), Instant::now());
-    let clients: Vec<_> = (0..KEPT + FRESH)
+    let clients: Vec<_> = (0..PERSISTENT + FRESH)
         .map(|user| {
             let (client, totals) = (Client::new(server.address(), user), Arc::clone(&totals));
             std::thread::spawn(move || client.ask_until_over(&totals))
@@ -159,8 +159,8 @@ fn nothing_that_was_counted_loses_its_answer_and_a_quota_survives() {
             assert!(Instant::now() < deadline, "nobody is answered any more");
             std::thread::sleep(Duration::from_millis(1));
         }
-        let (code, said) = server.terminate();
-        assert_eq!(code, Some(0), "{said}");
+        let (code, log) = server.terminate();
+        assert_eq!(code, Some(0), "{log}");
         server = start(path(&policy), port);
     }
     totals.over.store(true, Ordering::Relaxed);

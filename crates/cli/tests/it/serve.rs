@@ -72,8 +72,8 @@ fn flags_go_before_variables_and_variables_before_the_file() {
         command.args(flag.map(|style| format!("--headers={style}")));
         let server = ServerProcess::spawn(&mut command);
         let reply = server.check(LOGIN);
-        let known = ["ratelimit-limit", "x-ratelimit-limit", "ratelimit-policy"];
-        let found: Vec<_> = known.into_iter().filter(|name| reply.header(name).is_some()).collect();
+        let old_headers = ["ratelimit-limit", "x-ratelimit-limit", "ratelimit-policy"];
+        let found: Vec<_> = old_headers.into_iter().filter(|name| reply.header(name).is_some()).collect();
         assert_eq!(found, [expected], "variable {variable:?}, flag {flag:?}");
     }
 }
@@ -149,13 +149,13 @@ fn errors_outside_the_file_are_reported_too() {
 
 #[test]
 fn a_port_in_use_is_reported_with_a_remedy() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("an address").to_string();
+    let busy = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = busy.local_addr().expect("an address").to_string();
     let ended = run(&["serve", "--http", &address]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
-    let said = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
-    assert!(said.contains("choose another port with --http 127.0.0.1:"), "{said}");
+    let stderr = ended.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(stderr.contains(&format!("cannot listen on {address}")), "{stderr}");
+    assert!(stderr.contains("choose another port with --http 127.0.0.1:"), "{stderr}");
 }
 
 #[cfg(unix)]
@@ -163,8 +163,8 @@ fn a_port_in_use_is_reported_with_a_remedy() {
 fn it_ends_at_a_signal() {
     let server = ServerProcess::start(&[]);
     assert_eq!(server.check(LOGIN).status, 200);
-    let (code, said) = server.terminate();
-    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let (code, log) = server.terminate();
+    assert_eq!((code, log.as_str()), (Some(0), ""));
 }
 
 /// What may surprise is said at the start.
@@ -173,8 +173,8 @@ fn it_ends_at_a_signal() {
 fn warnings_go_to_stderr() {
     let policy =
         file("version: 1\nrules:\n  - {name: api, limits: [{quota: 100, window: 1s, algorithm: counter}]}\n");
-    let (code, said) = ServerProcess::start(&[path(&policy)]).terminate();
+    let (code, log) = ServerProcess::start(&[path(&policy)]).terminate();
     assert_eq!(code, Some(0));
-    assert!(said.starts_with("warning: rule api: "), "{said}");
-    assert!(said.contains("199"), "{said}");
+    assert!(log.starts_with("warning: rule api: "), "{log}");
+    assert!(log.contains("199"), "{log}");
 }

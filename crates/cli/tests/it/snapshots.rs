@@ -193,8 +193,8 @@ fn the_end_is_saved_too() {
         let server = ServerProcess::start(&[path(&policy)]);
         assert_eq!(used_by(&server, 0), [round; 2]);
         used_by(&server, 1);
-        let (code, said) = server.terminate();
-        assert_eq!((code, said.as_str()), (Some(0), ""));
+        let (code, log) = server.terminate();
+        assert_eq!((code, log.as_str()), (Some(0), ""));
     }
 }
 
@@ -252,10 +252,10 @@ fn a_damaged_file_is_reported_and_set_aside() {
         fs::write(&snapshot, &bytes).expect("a file");
         let server = ServerProcess::start(&[path(&policy)]);
         assert_eq!(used_by(&server, 0), [0; 2], "it starts empty");
-        let (code, said) = server.terminate();
+        let (code, log) = server.terminate();
         assert_eq!(code, Some(0));
-        assert!(said.contains(&format!("state {problem} and was not used")), "{said}");
-        let aside = said.split("moved to ").nth(1).and_then(|rest| rest.split(": ").next()).expect("a name");
+        assert!(log.contains(&format!("state {problem} and was not used")), "{log}");
+        let aside = log.split("moved to ").nth(1).and_then(|rest| rest.split(": ").next()).expect("a name");
         assert_eq!(fs::read(aside).expect("it is kept"), bytes);
     }
 }
@@ -271,9 +271,9 @@ fn a_failed_last_save_is_reported() {
     wait_for("a save", || snapshot.exists().then_some(()));
     // Nothing can be written where a folder is. One that is being saved may still be in its place.
     wait_for("a folder", || fs::create_dir(folder.path().join("state.new")).ok());
-    let (code, said) = server.terminate();
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("counts since the last snapshot, "), "{said}");
+    let (code, log) = server.terminate();
+    assert_eq!(code, Some(1), "{log}");
+    assert!(log.contains("counts since the last snapshot, "), "{log}");
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn two_servers_cannot_have_one_file() {
     let server = ServerProcess::start(&[path(&policy)]);
     let ended = run(&["serve", "--http", "127.0.0.1:0", path(&policy)]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
-    let said = in_one_line(&ended.stderr);
-    assert!(said.contains("in use by another process: stop that one"), "{said}");
+    let stderr = in_one_line(&ended.stderr);
+    assert!(stderr.contains("in use by another process: stop that one"), "{stderr}");
     // The system gives the lock back, however the process ended.
     server.kill();
     ServerProcess::start(&[path(&policy)]);
@@ -299,7 +299,7 @@ fn missing_rights_are_reported_at_the_start() {
     let mode = |path: &Path, mode| {
         fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).expect("a mode");
     };
-    let said = |policy: &tempfile::NamedTempFile| {
+    let error = |policy: &tempfile::NamedTempFile| {
         mode(policy.path(), 0o644);
         let mut command = command(&["serve", "--http", "127.0.0.1:0", path(policy)]);
         if is_root {
@@ -312,13 +312,19 @@ fn missing_rights_are_reported_at_the_start() {
     let snapshot = folder.path().join("state");
     let policy = policy(&snapshot);
     mode(folder.path(), 0o555);
-    let told = said(&policy);
-    assert!(told.contains("cannot be written") && told.contains("create files in that directory"), "{told}");
+    let message = error(&policy);
+    assert!(
+        message.contains("cannot be written") && message.contains("create files in that directory"),
+        "{message}"
+    );
     mode(folder.path(), 0o777);
     fs::write(&snapshot, "secret").expect("a file");
     mode(&snapshot, 0o000);
-    let told = said(&policy);
-    assert!(told.contains("cannot be read") && told.contains("move it away to start empty"), "{told}");
+    let message = error(&policy);
+    assert!(
+        message.contains("cannot be read") && message.contains("move it away to start empty"),
+        "{message}"
+    );
     assert_eq!(fs::metadata(&snapshot).expect("it is still there").len(), 6);
     mode(&snapshot, 0o600);
 }

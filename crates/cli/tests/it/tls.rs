@@ -48,7 +48,7 @@ impl Scene {
     }
 
     /// For clients with a certificate alone.
-    fn serve_known(&self) -> ServerProcess {
+    fn serve_mutual(&self) -> ServerProcess {
         let more = format!(", client_ca: {:?}", self.path("ca.crt"));
         ServerProcess::start(&[path(&self.policy(&more))])
     }
@@ -68,7 +68,7 @@ fn curl(url: &str, more: &[&str]) -> Ended {
 }
 
 #[test]
-fn check_trusts_the_given_authority() {
+fn check_trusts_the_authority_of_the_option() {
     let scene = Scene::new(Usage::Server);
     let server = scene.serve();
     assert!(server.url().starts_with("https://127.0.0.1:"), "{}", server.url());
@@ -123,7 +123,7 @@ fn errors_say_what_to_do() {
 #[test]
 fn certificates_of_clients() {
     let scene = Scene::new(Usage::Server);
-    let server = scene.serve_known();
+    let server = scene.serve_mutual();
     scene.client("known", &scene.authority.sign(Usage::Client, 2));
     scene.client("late", &scene.authority.sign(Usage::ExpiredClient, 3));
     scene.client("stranger", &Authority::new("stranger").sign(Usage::Client, 4));
@@ -190,9 +190,9 @@ fn serve_names_what_it_cannot_use() {
     let ended = run(&["serve", path(&scene.policy("")), "--http", "127.0.0.1:0"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
     // miette breaks lines.
-    let said: String =
+    let stderr: String =
         ended.stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert!(said.contains("server.tls: the key in") && said.contains("does not match"), "{said}");
+    assert!(stderr.contains("server.tls: the key in") && stderr.contains("does not match"), "{stderr}");
 }
 
 #[test]
@@ -202,19 +202,19 @@ fn possible_problems_are_reported_at_the_start() {
     let scene = Scene::new(Usage::ExpiringServer);
     let key = scene.files.path("tls.key");
     std::fs::set_permissions(key, std::fs::Permissions::from_mode(0o644)).expect("a file");
-    let (code, said) = scene.serve().terminate();
+    let (code, log) = scene.serve().terminate();
     assert_eq!(code, Some(0));
-    assert!(said.contains("the certificate expires in 5 days"), "{said}");
-    assert!(said.contains("other users can read the private key") && said.contains("chmod 600"), "{said}");
+    assert!(log.contains("the certificate expires in 5 days"), "{log}");
+    assert!(log.contains("other users can read the private key") && log.contains("chmod 600"), "{log}");
 
-    let (_, said) = Scene::new(Usage::ExpiredServer).serve().terminate();
-    assert!(said.contains("the certificate expired") && said.contains("put a new one in its file"), "{said}");
-    let (_, said) = Scene::new(Usage::Server).serve().terminate();
-    assert_eq!(said, "");
+    let (_, log) = Scene::new(Usage::ExpiredServer).serve().terminate();
+    assert!(log.contains("the certificate expired") && log.contains("put a new one in its file"), "{log}");
+    let (_, log) = Scene::new(Usage::Server).serve().terminate();
+    assert_eq!(log, "");
 }
 
 #[test]
-fn a_new_certificate_is_taken_and_a_broken_one_is_not() {
+fn a_new_certificate_is_used_and_a_broken_one_is_not() {
     let scene = Scene::new(Usage::Server);
     let server = scene.serve();
     let next = Authority::new("next");

@@ -133,8 +133,8 @@ impl History for Gcra {
         if owed.debt == 0 {
             return;
         }
-        let given = attempt.cost.saturating_mul(limit.window_ms());
-        *self = match owed.debt.saturating_sub(given) {
+        let returned = attempt.cost.saturating_mul(limit.window_ms());
+        *self = match owed.debt.saturating_sub(returned) {
             0 if owed.ahead_ms == 0 => Self::default(),
             // Where the clock stepped back the last write stays: what lies ahead of now was not
             // given back.

@@ -93,8 +93,8 @@ fn run_greedy(limit: Limit, start_ms: u64, steps: &[Step]) -> Run {
 }
 
 fn at_most(limit: Limit, start_ms: u64, steps: &[Step], most: u64) -> Result<(), String> {
-    let seen = run_greedy(limit, start_ms, steps).most_in_a_window();
-    ensure!(seen <= most, "{seen} in one window of true time, more than {most}");
+    let count = run_greedy(limit, start_ms, steps).most_in_a_window();
+    ensure!(count <= most, "{count} in one window of true time, more than {most}");
     Ok(())
 }
 

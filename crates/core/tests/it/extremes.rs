@@ -66,7 +66,7 @@ fn a_limit_is_within_its_bounds_or_an_error() {
 }
 
 #[test]
-fn numbers_that_are_no_limit_are_never_taken_for_one() {
+fn invalid_numbers_are_never_a_limit() {
     prove(
         |rng| {
             (

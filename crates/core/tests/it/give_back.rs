@@ -30,7 +30,7 @@ fn a_log_whose_quota_and_slots_change_gives_back_as_the_oracle() {
 /// What remains grows by no more than was given back, and does not shrink; what is asked for
 /// afterwards is as if there had been less before.
 #[test]
-fn what_remains_grows_by_at_most_what_is_given_back() {
+fn what_remains_grows_by_at_most_the_returned_units() {
     let extras = [Extra::GiveBack, Extra::Settle, Extra::StepBack, Extra::StepForward];
     prove(
         |rng| {
@@ -41,12 +41,12 @@ fn what_remains_grows_by_at_most_what_is_given_back() {
             let mut run = Run::new(limit, start_ms);
             run.apply_all(steps);
             let before = run.peek();
-            let given = run.give_back(units);
+            let decision = run.give_back(units);
             let after = run.peek();
-            ensure!(given.stamp_ms == 0, "{given:?} recorded something");
+            ensure!(decision.stamp_ms == 0, "{decision:?} recorded something");
             ensure!(
-                (given.remaining, given.reset_after_ms) == (after.remaining, after.reset_after_ms),
-                "{given:?}"
+                (decision.remaining, decision.reset_after_ms) == (after.remaining, after.reset_after_ms),
+                "{decision:?}"
             );
             let most = before.remaining.saturating_add(units);
             ensure!((before.remaining..=most).contains(&after.remaining), "{before:?}, then {after:?}");
@@ -57,7 +57,7 @@ fn what_remains_grows_by_at_most_what_is_given_back() {
 }
 
 #[test]
-fn all_given_back_equals_an_empty_state() {
+fn a_state_with_all_units_returned_equals_an_empty_one() {
     let extras = [Extra::GiveBack, Extra::Settle, Extra::StepForward];
     prove(
         |rng| {
@@ -143,7 +143,7 @@ fn a_narrow_log_gives_back_where_it_is() {
     for now_ms in [0, 10, 20] {
         decide_one(&mut narrow, &limit, Attempt { now_ms, cost: 3, holder: 0 });
     }
-    let given = give_back_one(&mut narrow, &limit, Attempt { now_ms: 30, cost: 4, holder: 0 });
-    assert_eq!((given.remaining, given.reset_after_ms), (4, 990));
+    let decision = give_back_one(&mut narrow, &limit, Attempt { now_ms: 30, cost: 4, holder: 0 });
+    assert_eq!((decision.remaining, decision.reset_after_ms), (4, 990));
     assert_eq!((head.len(), head.total(), head.last_ms()), (2, 5, 30));
 }

@@ -37,12 +37,12 @@ fn never_more_slots_than_the_quota_and_released_slots_are_free_at_once() {
                     !released.contains(index)
                         && run.admitted[*index].true_ms + limit.window_ms() > run.true_ms
                 };
-                let held: u64 = (0..before).filter(holds).map(|index| run.admitted[index].cost).sum();
-                let right = cost == 0 || held + cost <= limit.quota();
-                ensure!((decision.outcome == Outcome::Fits) == right, "{step:?} with {held} held");
+                let in_flight: u64 = (0..before).filter(holds).map(|index| run.admitted[index].cost).sum();
+                let right = cost == 0 || in_flight + cost <= limit.quota();
+                ensure!((decision.outcome == Outcome::Fits) == right, "{step:?} with {in_flight} held");
                 let State::InFlight(state) = &run.state else { return Err("another kind".to_owned()) };
-                let kept: u64 = state.holders().map(|holder| holder.count).sum();
-                ensure!(kept <= limit.quota(), "{kept} held");
+                let total: u64 = state.holders().map(|holder| holder.count).sum();
+                ensure!(total <= limit.quota(), "{total} held");
             }
             Ok(())
         },

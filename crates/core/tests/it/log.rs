@@ -56,8 +56,8 @@ fn denied_only_over_quota(limit: Limit, start_ms: u64, steps: &[Step]) -> Result
         if decision.outcome == Outcome::Fits {
             continue;
         }
-        let seen_ms = limit.window_ms() + coarsest_ms - 1;
-        let inside = run.admitted.iter().filter(|a| a.true_ms + seen_ms > run.true_ms);
+        let span_ms = limit.window_ms() + coarsest_ms - 1;
+        let inside = run.admitted.iter().filter(|a| a.true_ms + span_ms > run.true_ms);
         let total: u64 = inside.map(|a| a.cost).sum();
         ensure!(total + cost > limit.quota(), "{step:?} was denied with {total} in view");
     }

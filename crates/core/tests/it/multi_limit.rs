@@ -160,17 +160,17 @@ fn a_set_of_one_is_the_limit_by_itself() {
 fn two_limits_are_decided_like_a_list_of_them() {
     prove(requests, |(limits, start_ms), requests| {
         let Some(limits) = limits.first_chunk::<2>() else { return Ok(()) };
-        let (mut list, mut known, mut now_ms) = (fresh(limits), fresh(limits), *start_ms);
+        let (mut list, mut pair, mut now_ms) = (fresh(limits), fresh(limits), *start_ms);
         for Request { after_ms, costs } in requests {
             now_ms += after_ms;
             let verdict = attempt(limits, &mut list, &[costs[0]; 2], now_ms);
-            let [first, second] = known.first_chunk_mut::<2>().ok_or("two limits")?;
+            let [first, second] = pair.first_chunk_mut::<2>().ok_or("two limits")?;
             let attempt = Attempt { now_ms, cost: costs[0], holder: 7 };
-            let (decisions, taken) = decide_pair((first, second), (&limits[0], &limits[1]), attempt);
+            let (decisions, charged) = decide_pair((first, second), (&limits[0], &limits[1]), attempt);
             let decisions = Decisions::from(decisions);
             ensure!(verdict.decisions == decisions, "{verdict:?}, not {decisions:?}");
-            ensure!(taken == (costs[0] != 0 && verdict.is_allowed()), "taken: {taken}, {verdict:?}");
-            ensure!(format!("{list:?}") == format!("{known:?}"), "{list:?}, not {known:?}");
+            ensure!(charged == (costs[0] != 0 && verdict.is_allowed()), "taken: {charged}, {verdict:?}");
+            ensure!(format!("{list:?}") == format!("{pair:?}"), "{list:?}, not {pair:?}");
         }
         Ok(())
     });

@@ -44,22 +44,22 @@ fn steps(rng: &Rng) -> (u64, Vec<Step>) {
 
 /// What a store does: narrow while that fits, and by way of a log where it does not.
 fn decide(
-    held: &mut Result<(LogHead, Ring), Log>,
+    state: &mut Result<(LogHead, Ring), Log>,
     limit: &Limit,
     attempt: Attempt,
 ) -> slidegate_core::Decision {
-    if let Ok((head, ring)) = held {
+    if let Ok((head, ring)) = state {
         let mut narrow = NarrowLog { head, ring };
         if narrow.fits(limit, attempt) {
             return decide_one(&mut narrow, limit, attempt);
         }
     }
-    let mut log = match std::mem::replace(held, Err(Log::EMPTY)) {
+    let mut log = match std::mem::replace(state, Err(Log::EMPTY)) {
         Ok((head, ring)) => Log::from_narrow(head, ring),
         Err(log) => log,
     };
     let decision = decide_one(&mut log, limit, attempt);
-    *held = log.into_narrow();
+    *state = log.into_narrow();
     decision
 }
 
@@ -70,22 +70,22 @@ fn entry(stamp_ms: u64, count: u64) -> LogEntry {
 #[test]
 fn a_narrow_log_decides_as_the_oracle_whatever_the_limit_was() {
     prove(steps, |&start_ms, steps| {
-        let (mut held, mut oracle, mut now_ms) =
+        let (mut state, mut oracle, mut now_ms) =
             (Ok((LogHead::EMPTY, Ring::EMPTY)), Oracle::default(), start_ms);
         for (id, &(by_ms, cost, limit)) in (0..).zip(steps) {
             now_ms = now_ms.saturating_add_signed(by_ms);
-            let decision = decide(&mut held, &limit, Attempt { now_ms, cost, holder: 0 });
+            let decision = decide(&mut state, &limit, Attempt { now_ms, cost, holder: 0 });
             let right = oracle.decide(&limit, cost, now_ms, id);
             ensure!(decision == right, "{cost} at {now_ms}: {decision:?}, not {right:?}");
-            let (entries, right) = (entries(&held), oracle.entries());
+            let (entries, right) = (entries(&state), oracle.entries());
             ensure!(entries == right, "{entries:?}, not {right:?}");
         }
         Ok(())
     });
 }
 
-fn entries(held: &Result<(LogHead, Ring), Log>) -> Vec<(u64, u64)> {
-    let log = match held {
+fn entries(state: &Result<(LogHead, Ring), Log>) -> Vec<(u64, u64)> {
+    let log = match state {
         Ok((head, ring)) => Log::from_narrow(*head, ring.clone()),
         Err(log) => log.clone(),
     };
@@ -209,8 +209,8 @@ fn a_log_says_whether_it_is_narrow_and_stays_so() {
     let huge = Log::from_entry(4, Some(entry(4, 1 << 40)));
     assert!(!huge.is_narrow());
     assert_eq!(huge.single(), Some(entry(4, 1 << 40)));
-    let kept = State::Log(narrow).into_log().expect("it is a log");
-    assert_eq!(kept.entries().collect::<Vec<_>>(), [entry(3, 2), entry(4, 65_000)]);
+    let inner = State::Log(narrow).into_log().expect("it is a log");
+    assert_eq!(inner.entries().collect::<Vec<_>>(), [entry(3, 2), entry(4, 65_000)]);
     assert!(State::new(&limit.counter().expect("a counter")).into_log().is_none());
 }
 

@@ -95,9 +95,9 @@ impl Oracle {
             return Some(SettleEffect::Gone);
         }
         for admitted in found {
-            let taken = left.min(admitted.cost);
-            left -= taken;
-            admitted.cost = admitted.cost - taken + std::mem::take(&mut instead);
+            let returned = left.min(admitted.cost);
+            left -= returned;
+            admitted.cost = admitted.cost - returned + std::mem::take(&mut instead);
         }
         self.last_ms = self.last_ms.max(now_ms);
         self.admitted.retain(|a| a.cost > 0);
@@ -123,9 +123,9 @@ impl Oracle {
             }
             LimitKind::Log { .. } | LimitKind::Counter | LimitKind::Fixed => {
                 for admitted in self.admitted.iter_mut().filter(|a| in_view(limit, a.stamp_ms, at_ms)) {
-                    let taken = left.min(admitted.cost);
-                    left -= taken;
-                    admitted.cost -= taken;
+                    let returned = left.min(admitted.cost);
+                    left -= returned;
+                    admitted.cost -= returned;
                 }
                 if left < u128::from(units) {
                     self.last_ms = at_ms;

@@ -127,14 +127,14 @@ fn ways_not_to_write_a_limit() {
 #[test]
 fn the_other_kinds_say_what_they_are() {
     let log = Limit::per_minute(600);
-    let shown = |limit: Result<Limit, LimitError>| limit.expect("a limit").to_string();
-    assert_eq!(shown(Ok(log)), "600/min");
-    assert_eq!(shown(Limit::new(5, Duration::from_millis(1_500))), "5/1500ms");
-    assert_eq!(shown(Limit::new(5, Duration::from_secs(90))), "5/90s");
-    assert_eq!(shown(Limit::new(5, Duration::from_secs(7_200))), "5/2h");
-    assert_eq!(shown(Ok(Limit::per_day(3))), "3/day");
-    assert_eq!(shown(log.counter()), "600/min counter");
-    assert_eq!(shown(log.fixed()), "600/min fixed");
-    assert_eq!(shown(log.gcra(20)), "600/min gcra burst 20");
-    assert_eq!(shown(Limit::in_flight(20, Duration::from_secs(30))), "20 in flight for 30s");
+    let render = |limit: Result<Limit, LimitError>| limit.expect("a limit").to_string();
+    assert_eq!(render(Ok(log)), "600/min");
+    assert_eq!(render(Limit::new(5, Duration::from_millis(1_500))), "5/1500ms");
+    assert_eq!(render(Limit::new(5, Duration::from_secs(90))), "5/90s");
+    assert_eq!(render(Limit::new(5, Duration::from_secs(7_200))), "5/2h");
+    assert_eq!(render(Ok(Limit::per_day(3))), "3/day");
+    assert_eq!(render(log.counter()), "600/min counter");
+    assert_eq!(render(log.fixed()), "600/min fixed");
+    assert_eq!(render(log.gcra(20)), "600/min gcra burst 20");
+    assert_eq!(render(Limit::in_flight(20, Duration::from_secs(30))), "20 in flight for 30s");
 }

@@ -55,8 +55,8 @@ fn the_layout_is_invisible() {
                     ensure!(decision == Some(right), "{step:?}: {decision:?}, not {right:?}");
                 }
                 Step::GiveBack { units } => {
-                    let (given, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
-                    ensure!(given == Some(right), "{step:?}: {given:?}, not {right:?}");
+                    let (actual, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
+                    ensure!(actual == Some(right), "{step:?}: {actual:?}, not {right:?}");
                 }
                 _ => {}
             }
@@ -85,7 +85,7 @@ fn pairs(log: &Log) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn parts_out_of_order_or_empty_are_brought_into_order() {
+fn parts_out_of_order_or_empty_are_sorted() {
     let entry = |stamp_ms, count| LogEntry { stamp_ms, count };
     let log =
         Log::from_entries(9, [entry(5, 0), entry(7, 2), entry(6, 3), entry(7, 1), entry(9, 0), entry(8, 1)]);

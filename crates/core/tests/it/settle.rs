@@ -48,8 +48,8 @@ fn settle_beside_oracle(limit: Limit, start_ms: u64, steps: &[Step]) -> Result<(
                 ensure!(decision == Some(right), "{step:?}: {decision:?}, not {right:?}");
             }
             Step::GiveBack { units } => {
-                let (given, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
-                ensure!(given == Some(right), "{step:?}: {given:?}, not {right:?}");
+                let (actual, right) = (run.apply(step), oracle.give_back(&limit, units, run.now_ms()));
+                ensure!(actual == Some(right), "{step:?}: {actual:?}, not {right:?}");
             }
             _ => {
                 stepped_back |= matches!(step, Step::Clock { by_ms: ..0 });

@@ -40,9 +40,9 @@ pub(super) fn compile(
         check_name(entry, diagnostics);
         let Some(limit) = entry.limit else { continue };
         let name = limit_set::name(of.name, &limit, entry.name.as_deref());
-        let is_taken = named.iter().any(|(_, known)| *known == name)
+        let is_duplicate = named.iter().any(|(_, other)| *other == name)
             || **used.limits.entry(name.clone()).or_insert(of.name.into()) != *of.name;
-        if is_taken {
+        if is_duplicate {
             let what = format!("duplicate limit name `{name}`");
             diagnostics.report(entry.at, what, "give one of the limits another `name`");
         }

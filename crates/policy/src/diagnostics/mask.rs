@@ -50,26 +50,26 @@ impl Mask {
     /// characters.
     pub(crate) fn cover(&self, text: &str) -> String {
         let mut covered = String::with_capacity(text.len());
-        let mut shown = 0;
+        let mut end = 0;
         for range in &self.0 {
-            covered.push_str(&text[shown..range.start]);
+            covered.push_str(&text[end..range.start]);
             covered.extend(text[range.clone()].chars().map(mark));
-            shown = range.end;
+            end = range.end;
         }
-        covered.push_str(&text[shown..]);
+        covered.push_str(&text[end..]);
         covered
     }
 
     /// The text with `…` for every secret.
     pub(crate) fn elide(&self, text: &str) -> String {
         let mut elided = String::with_capacity(text.len());
-        let mut shown = 0;
+        let mut end = 0;
         for range in &self.0 {
-            elided.push_str(&text[shown..range.start]);
+            elided.push_str(&text[end..range.start]);
             elided.push('…');
-            shown = range.end;
+            end = range.end;
         }
-        elided.push_str(&text[shown..]);
+        elided.push_str(&text[end..]);
         elided
     }
 }

@@ -14,7 +14,7 @@ pub struct Fields<'n> {
     entries: &'n [Entry],
     /// Name of its type with an article: "a rule".
     owner: &'static str,
-    known: RefCell<Vec<&'static str>>,
+    names: RefCell<Vec<&'static str>>,
     /// Required fields that are missing, with an example of each.
     missing: RefCell<Vec<(&'static str, &'static str)>>,
     diagnostics: &'n Diagnostics,
@@ -32,7 +32,7 @@ impl<'n> Fields<'n> {
             node,
             entries,
             owner,
-            known: RefCell::default(),
+            names: RefCell::default(),
             missing: RefCell::default(),
             diagnostics,
         })
@@ -45,9 +45,9 @@ impl<'n> Fields<'n> {
 
     /// Field of this name.
     pub fn find(&self, name: &'static str) -> Option<&'n Entry> {
-        let mut known = self.known.borrow_mut();
-        if !known.contains(&name) {
-            known.push(name);
+        let mut names = self.names.borrow_mut();
+        if !names.contains(&name) {
+            names.push(name);
         }
         self.entries.iter().find(|entry| entry.key == name)
     }
@@ -86,16 +86,16 @@ impl<'n> Fields<'n> {
 
     /// Reports the unknown fields and the missing ones.
     pub fn done(&self) {
-        let (head, known) = (self.head(), self.known.borrow());
+        let (head, names) = (self.head(), self.names.borrow());
         let mut missing = self.missing.take();
-        for Entry { key, key_at, .. } in self.entries.iter().filter(|entry| !known.contains(&&*entry.key)) {
+        for Entry { key, key_at, .. } in self.entries.iter().filter(|entry| !names.contains(&&*entry.key)) {
             // A search for each field would take long in a file of nothing but unknown fields.
-            let meant = if self.diagnostics.is_full() { None } else { closest(key, &known) };
+            let meant = if self.diagnostics.is_full() { None } else { closest(key, &names) };
             let message = match meant {
                 Some(name) => format!("unknown field {}: did you mean `{name}`?", quote(key)),
                 None => format!("unknown field {}", quote(key)),
             };
-            let help = format!("{} has the fields {}", self.owner, known.join(", "));
+            let help = format!("{} has the fields {}", self.owner, names.join(", "));
             self.report(*key_at, message, help);
             // The field is present under a misspelt name.
             missing.retain(|(name, _)| Some(*name) != meant);

@@ -8,7 +8,7 @@ use super::MAX_READINGS;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Matrix {
     /// `;` is a character like any other.
-    Kept,
+    Included,
     /// Dropped from `;` to the next `/`, both as they were sent.
     DroppedAsSent,
     /// Dropped from `;` to the next separator after decoding.
@@ -63,9 +63,9 @@ impl Differences {
 
     fn matrices(&self) -> &'static [Matrix] {
         match (self.semicolon, self.escaped_semicolon) {
-            (true, _) => &[Matrix::DroppedDecoded, Matrix::DroppedAsSent, Matrix::Kept],
-            (false, true) => &[Matrix::DroppedDecoded, Matrix::Kept],
-            (false, false) => &[Matrix::Kept],
+            (true, _) => &[Matrix::DroppedDecoded, Matrix::DroppedAsSent, Matrix::Included],
+            (false, true) => &[Matrix::DroppedDecoded, Matrix::Included],
+            (false, false) => &[Matrix::Included],
         }
     }
 }
@@ -153,7 +153,7 @@ impl Spelling {
         let texts = resolutions(self.write(path));
         let mut behind = Vec::new();
         // The last is not resolved: without its parameters it is another spelling's.
-        if let (Matrix::Kept, [resolved @ .., _]) = (self.matrix, &*texts) {
+        if let (Matrix::Included, [resolved @ .., _]) = (self.matrix, &*texts) {
             let with_matrix = resolved.iter().filter(|text| text.contains(&b';'));
             behind.extend(with_matrix.flat_map(|text| resolutions(without_matrix(text))));
         }
@@ -163,7 +163,7 @@ impl Spelling {
     /// Whether matrix parameters begin at a `;`.
     fn drops(self, escape: Option<u8>) -> bool {
         match self.matrix {
-            Matrix::Kept => false,
+            Matrix::Included => false,
             Matrix::DroppedAsSent => escape.is_none(),
             Matrix::DroppedDecoded => true,
         }
@@ -230,7 +230,7 @@ fn without_dots(text: &[u8]) -> Vec<u8> {
 /// Appends a segment of a template with its escapes decoded, but for those of `/`, `%` and NUL.
 pub(in super::super) fn decode(segment: &[u8], text: &mut Vec<u8>) {
     let as_text = Spelling {
-        matrix: Matrix::Kept,
+        matrix: Matrix::Included,
         escaped_slash: false,
         backslash: false,
         escaped_backslash: false,

@@ -29,10 +29,10 @@ pub(super) fn read(text: &str, diagnostics: &Diagnostics) -> Option<TemporaryOve
             fields.report(*at, "only `true` is allowed here", FORMS);
         }
     }
-    let given = [limits.is_some(), allow.is_some(), deny.is_some()];
-    let effect = match (limits, given.into_iter().filter(|given| *given).count()) {
+    let present = [limits.is_some(), allow.is_some(), deny.is_some()];
+    let effect = match (limits, present.into_iter().filter(|present| *present).count()) {
         (Some(limits), 1) => Effect::Limits(limits),
-        (None, 1) if given[1] => Effect::Allow,
+        (None, 1) if present[1] => Effect::Allow,
         (None, 1) => Effect::Deny,
         (_, count) => {
             let what = if count == 0 {

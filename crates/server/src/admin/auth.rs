@@ -155,12 +155,12 @@ mod tests {
             ),
             (&[(HOST, "127.0.0.1:8090"), (ORIGIN, "")], false),
         ];
-        for (given, passes) in rows {
+        for (fields, passes) in rows {
             let mut headers = HeaderMap::new();
-            for (name, value) in given {
+            for (name, value) in fields {
                 headers.append(name, value.parse().expect("a value"));
             }
-            assert_eq!(check_origin(&headers).is_ok(), passes, "{given:?}");
+            assert_eq!(check_origin(&headers).is_ok(), passes, "{fields:?}");
         }
     }
 }

@@ -120,12 +120,12 @@ fn check(store: &mut StoreSettings, fields: &Fields<'_>) {
         _ => Some(("nodes", nodes.at)),
     });
     let name = sentinel_at.map(|at| ("sentinel", at));
-    let given: Vec<(&str, Span)> = [url, nodes, name].into_iter().flatten().collect();
+    let addresses: Vec<(&str, Span)> = [url, nodes, name].into_iter().flatten().collect();
     // An invalid `kind` is most likely a misspelt `redis`, if there are settings of Redis.
-    if !given.is_empty() && value("kind").is_some_and(|kind| peek::<StoreKind>(kind).is_none()) {
+    if !addresses.is_empty() && value("kind").is_some_and(|kind| peek::<StoreKind>(kind).is_none()) {
         store.kind = StoreKind::Redis;
     }
-    match (store.kind, &*given) {
+    match (store.kind, &*addresses) {
         (StoreKind::Redis, []) => {
             let help = "add its address, as in `url: redis://127.0.0.1:6379`, or `nodes` or `sentinel`";
             fields.report(fields.head(), "missing address of Redis", help);

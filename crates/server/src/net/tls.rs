@@ -83,7 +83,7 @@ pub struct TlsState {
 /// Outcome of a reload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReloadOutcome {
-    Taken,
+    Changed,
     Unchanged,
 }
 
@@ -152,14 +152,14 @@ impl ListenerTls {
     /// Replaces the certificate in use, unless the new one is the same or invalid.
     pub(crate) fn take(&self, read: Result<IdentityContents, TlsError>) -> Result<ReloadOutcome, TlsError> {
         let mut last = self.last.lock();
-        let taken = read.and_then(|contents| {
+        let outcome = read.and_then(|contents| {
             let digest = contents.digest();
             if digest == last.digest {
                 return Ok(None);
             }
             Ok(Some((digest, Identity::new(&self.files, &contents, self.protocol)?)))
         });
-        match taken {
+        match outcome {
             Ok(None) => {
                 last.state.last_error = None;
                 Ok(ReloadOutcome::Unchanged)
@@ -176,7 +176,7 @@ impl ListenerTls {
                 self.files.warn_of_open_key(setting);
                 expiry::warn(setting, identity.validity, last.state.loaded_at_ms);
                 self.config.store(identity.config);
-                Ok(ReloadOutcome::Taken)
+                Ok(ReloadOutcome::Changed)
             }
             Err(error) => {
                 tracing::error!(setting = self.setting, "{error}. Keeping the previous certificate");

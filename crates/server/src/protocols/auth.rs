@@ -9,9 +9,9 @@ use crate::telemetry::auth_failures::AuthFailure;
 /// Checks the token in a time that depends on its length only.
 pub(crate) fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), AuthFailure> {
     let Some(token) = token else { return Ok(()) };
-    let given = headers.get(AUTHORIZATION).ok_or(AuthFailure::Missing)?;
-    match bearer(given.as_bytes()) {
-        Some(given) if bool::from(given.ct_eq(token.as_bytes())) => Ok(()),
+    let header = headers.get(AUTHORIZATION).ok_or(AuthFailure::Missing)?;
+    match bearer(header.as_bytes()) {
+        Some(header) if bool::from(header.ct_eq(token.as_bytes())) => Ok(()),
         _ => Err(AuthFailure::Wrong),
     }
 }

@@ -61,9 +61,9 @@ fn is_id(id: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn id_for(given: &[u8]) -> HeaderValue {
+    fn id_for(value: &[u8]) -> HeaderValue {
         let mut headers = HeaderMap::new();
-        headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(given).expect("a header value"));
+        headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(value).expect("a header value"));
         RequestIds::new(0x0123_4567_89ab_cdef).of(&headers)
     }
 

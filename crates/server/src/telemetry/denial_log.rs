@@ -110,11 +110,11 @@ impl DenialLog {
 
     fn take_slot(&self) -> bool {
         let less_one = |free: i64| (free > 0).then(|| free - 1);
-        let taken = self.free.try_update(Ordering::SeqCst, Ordering::SeqCst, less_one);
-        if taken == Ok(1) {
+        let previous = self.free.try_update(Ordering::SeqCst, Ordering::SeqCst, less_one);
+        if previous == Ok(1) {
             self.update_interest();
         }
-        taken.is_ok()
+        previous.is_ok()
     }
 
     fn return_slots(&self, slots: usize) {

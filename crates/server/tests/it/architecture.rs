@@ -134,7 +134,7 @@ fn is_allowed((from, to): &Arrow) -> bool {
 }
 
 fn rank(room: &str) -> Option<usize> {
-    ROOMS.iter().position(|known| *known == room)
+    ROOMS.iter().position(|other| *other == room)
 }
 
 fn protocol(path: &[String]) -> Option<(&'static str, &'static [&'static str])> {

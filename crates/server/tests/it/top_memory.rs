@@ -25,7 +25,7 @@ fn a_list_keeps_as_much_as_its_page_says() {
                 (0..2).for_each(|_| top.add(Subject { naming: &naming, key: &key }, epoch * Top::EPOCH_MS));
             }
         });
-        let kept = counted.bytes_current;
-        assert!((page_says / 2..=page_says).contains(&kept), "{kept} bytes of keys of {length}");
+        let bytes = counted.bytes_current;
+        assert!((page_says / 2..=page_says).contains(&bytes), "{bytes} bytes of keys of {length}");
     }
 }

@@ -132,8 +132,8 @@ impl LimitAnswer<'_> {
     }
 
     /// Whether the limit was evaluated, so that the remaining quota is known.
-    pub fn is_known(&self) -> bool {
-        self.source.is_known()
+    pub fn has_numbers(&self) -> bool {
+        self.source.has_numbers()
     }
 
     /// Whether the limit refuses the request.
@@ -356,7 +356,7 @@ impl<'a> ItemAnswer<'a> {
     pub fn violated(&self) -> impl Iterator<Item = LimitAnswer<'a>> + use<'a> {
         let Self { answer, item, .. } = *self;
         // A peek always fits: the cost does if so much remains.
-        let is_peek = answer.verdict.source.is_known() && answer.is_blocked();
+        let is_peek = answer.verdict.source.has_numbers() && answer.is_blocked();
         self.limits().filter(move |limit| {
             limit.is_violated() || is_peek && limit.decision.remaining < units(&limit.limit, item.cost)
         })

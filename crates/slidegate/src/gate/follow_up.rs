@@ -102,7 +102,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let call = ChargeRequest { now_ms: self.clock.now_ms(), holder: 0, charges: &charges };
         let mut left = self.store.give_back(&call).await?;
         self.decide_overlaid(&charges, &mut left).await?;
-        if left.source.is_known() {
+        if left.source.has_numbers() {
             for (index, decision) in indexes.into_iter().zip(&*left.decisions) {
                 verdict.decisions[index] = *decision;
             }

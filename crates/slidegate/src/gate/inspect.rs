@@ -110,7 +110,7 @@ impl Inspection {
     /// Limits that apply to these attributes.
     pub fn limits(&self) -> impl Iterator<Item = LimitUsage<'_>> {
         let terms = &self.of().limit_sets()[self.terms];
-        let known = is_known(&self.verdict);
+        let has_numbers = self.verdict.source.has_numbers();
         let named = terms.limits().iter().zip(terms.names()).zip(terms.texts());
         let numbers = self.verdict.decisions.iter().zip(&self.used).zip(&self.waits_ms);
         let is_share = self.verdict.source == Source::Local;
@@ -120,21 +120,16 @@ impl Inspection {
             limit: if is_share { share(limit, self.nodes) } else { *limit },
             share_of: is_share.then_some(limit),
             used: *used,
-            remaining: known.then_some(decision.remaining),
+            remaining: has_numbers.then_some(decision.remaining),
             retry_after_ms: wait_ms.filter(|_| !limit.needs_id()),
             retry_after_at_most_ms: wait_ms.filter(|_| limit.needs_id()),
-            reset_after_ms: known.then_some(decision.reset_after_ms),
+            reset_after_ms: has_numbers.then_some(decision.reset_after_ms),
         })
     }
 
     fn of(&self) -> &Rule {
         &self.policy.rules()[self.rule]
     }
-}
-
-/// Whether the remaining units are known.
-fn is_known(verdict: &Verdict) -> bool {
-    matches!(verdict.source, Source::Store | Source::Local)
 }
 
 /// Limit with the same history and the largest quota, for peeks at all of it. A meter has no debts
@@ -274,8 +269,9 @@ impl<S: Store, C: Clock> Gate<S, C> {
     /// never fits always goes to the store, so that the wait is exact even where a denial is
     /// cached.
     async fn waits(&self, charge: &Charge<'_>, verdict: &Verdict) -> Result<Vec<Option<u64>>, S::Error> {
-        let known = is_known(verdict);
-        let used_up = |at: usize| known && verdict.decisions.get(at).is_some_and(|one| one.remaining == 0);
+        let has_numbers = verdict.source.has_numbers();
+        let used_up =
+            |at: usize| has_numbers && verdict.decisions.get(at).is_some_and(|one| one.remaining == 0);
         let mut waits_ms = vec![None; charge.limits.len()];
         if charge.limits.len() >= MAX_LIMITS || !(0..charge.limits.len()).any(used_up) {
             return Ok(waits_ms);
@@ -298,8 +294,8 @@ impl<S: Store, C: Clock> Gate<S, C> {
         let all = || rule.limit_sets().iter().flat_map(|terms| terms.limits().iter().zip(terms.texts()));
         let ids: BTreeSet<LimitId> = all().map(|(limit, _)| limit.id()).collect();
         let ids: Vec<LimitId> = ids.into_iter().collect();
-        let mut known = BTreeSet::new();
-        let texts = all().map(|(_, text)| text).filter(|text| known.insert(&***text));
+        let mut unique = BTreeSet::new();
+        let texts = all().map(|(_, text)| text).filter(|text| unique.insert(&***text));
         let limits = texts.map(|text| text.to_string()).collect();
         for some in ids.chunks(MAX_LIMITS) {
             let subject = ForgetRequest { space: rule.space(), key: &named.key, limits: some };

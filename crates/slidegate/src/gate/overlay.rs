@@ -26,7 +26,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
         verdict: &mut Verdict,
     ) -> Result<(), S::Error> {
         let overlaid_limits = overlaid_limits(charges);
-        if overlaid_limits.is_empty() || !verdict.source.is_known() {
+        if overlaid_limits.is_empty() || !verdict.source.has_numbers() {
             return Ok(());
         }
         let is_allowed = verdict.is_allowed();

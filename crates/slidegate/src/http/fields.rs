@@ -110,7 +110,7 @@ fn push_draft(answer: &Answer, until: Wait, fields: &mut FieldList) {
             return;
         }
         fields.push((POLICY, policy));
-        if answer.verdict().source.is_known() {
+        if answer.verdict().source.has_numbers() {
             write_states(answer, (&listed, until), text);
             fields.push((STATE, text_value(text)));
         }

@@ -95,7 +95,7 @@ fn what_is_not_written_in_costs_what_it_cost() {
 }
 
 #[test]
-fn where_nothing_can_be_given_back_there_is_no_permit() {
+fn where_nothing_can_be_refunded_there_is_no_permit() {
     let scene = Scene::new();
     assert_eq!(UnsignedPermit::new(ID, []), None);
     let charge = Charge { limits: &scene.limits[..1], ..scene.charges(1)[0] };

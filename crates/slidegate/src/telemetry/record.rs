@@ -354,7 +354,7 @@ impl Telemetry {
             cost: info.cost,
             retry_after_ms: wait.exact_ms(),
             retry_after_at_most_ms: wait.at_most_ms(),
-            reset_after_ms: reset_after_ms.filter(|_| decisions.source.is_known()),
+            reset_after_ms: reset_after_ms.filter(|_| decisions.source.has_numbers()),
             decided_at_ms: decisions.decided_at_ms,
             source: decisions.source,
             blocked: None,

@@ -47,10 +47,10 @@ fn write_limit(body: &mut String, answer: &LimitAnswer<'_>) {
         put_number(body, "share_of", Some(whole.quota()));
     }
     put_number(body, "window_ms", Some(answer.limit.window_ms()));
-    let (is_known, decision) = (answer.is_known(), answer.decision);
-    put_number(body, "remaining", is_known.then_some(decision.remaining));
+    let (has_numbers, decision) = (answer.has_numbers(), answer.decision);
+    put_number(body, "remaining", has_numbers.then_some(decision.remaining));
     put_wait(body, answer.wait());
-    put_number(body, "reset_after_ms", is_known.then_some(decision.reset_after_ms));
+    put_number(body, "reset_after_ms", has_numbers.then_some(decision.reset_after_ms));
     body.push_str(match decision.outcome {
         Outcome::Fits => ",\"outcome\":\"fits\"}",
         Outcome::RetryAfter(_) => ",\"outcome\":\"retry\"}",

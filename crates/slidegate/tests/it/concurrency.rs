@@ -90,7 +90,7 @@ fn several_subjects_are_charged_all_or_none() {
     let store = Memory::new(1 << 20);
     let (space, limits) = (Space::named("rule"), [Limit::per_minute(20_000), Limit::per_hour(25_000)]);
     let keys: [Key<'_>; SUBJECTS] = std::array::from_fn(|n| Key::from(format!("subject {n}")));
-    let told: [AtomicU64; SUBJECTS] = Default::default();
+    let admitted: [AtomicU64; SUBJECTS] = Default::default();
     on_all_threads(|thread| {
         let rng = Rng::new(thread);
         for _ in 0..REQUESTS {
@@ -102,19 +102,19 @@ fn several_subjects_are_charged_all_or_none() {
             if store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &charges }).is_allowed()
             {
                 subjects.iter().for_each(|n| {
-                    told[*n].fetch_add(1, Ordering::Relaxed);
+                    admitted[*n].fetch_add(1, Ordering::Relaxed);
                 });
             }
         }
     });
-    for (key, told) in keys.iter().zip(told) {
+    for (key, admitted) in keys.iter().zip(admitted) {
         let charge = Charge { space, key, limits: &limits, cost: 0 };
-        let seen = store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &[charge] });
+        let verdict = store.decide_now(&ChargeRequest { now_ms: NOW_MS, holder: 0, charges: &[charge] });
         let used: Vec<u64> =
-            limits.iter().zip(&*seen.decisions).map(|(l, d)| l.quota() - d.remaining).collect();
-        let told = told.into_inner();
-        assert_eq!(used, [told, told], "{key:?}");
-        assert!(told <= 20_000);
+            limits.iter().zip(&*verdict.decisions).map(|(l, d)| l.quota() - d.remaining).collect();
+        let admitted = admitted.into_inner();
+        assert_eq!(used, [admitted, admitted], "{key:?}");
+        assert!(admitted <= 20_000);
     }
 }
 

@@ -173,8 +173,8 @@ fn who_is_limited_is_never_forgotten() {
     }
     assert!(store.stats().forgotten_keys > 100_000);
     let left = |kind: &str, key: u64, limit: usize| {
-        let seen = ask(&store, "rule", &[(kind, key).into()], &limits[limit..=limit], (NOW_MS, 0));
-        seen.remaining().expect("there is a limit")
+        let verdict = ask(&store, "rule", &[(kind, key).into()], &limits[limit..=limit], (NOW_MS, 0));
+        verdict.remaining().expect("there is a limit")
     };
     for key in 0..500 {
         assert_eq!(left("half", key, 0), 2, "{key} was forgotten");
@@ -294,8 +294,8 @@ fn a_look_is_never_refused() {
         (0..200_u64).for_each(|key| drop(check(&store, "rule", key, &limits, now_ms)));
     }
     for key in 0..300_u64 {
-        for asked in [&limits[..], &limits[..1], &[Limit::per_minute(5)]] {
-            let peeked = ask(&store, "rule", &[key.into()], asked, (NOW_MS + 100, 0));
+        for subset in [&limits[..], &limits[..1], &[Limit::per_minute(5)]] {
+            let peeked = ask(&store, "rule", &[key.into()], subset, (NOW_MS + 100, 0));
             assert!(peeked.is_allowed(), "{key}: {peeked:?}");
         }
         let both = [Key::from(key), Key::from(key + 1_000)];
@@ -317,8 +317,8 @@ fn what_is_forgotten_is_counted() {
     assert_eq!(store.stats(), expected);
     let more = 1_000;
     (0..more).for_each(|n| drop(ask(&store, "rule", &[(keys + n).into()], &[limit], (NOW_MS, 3))));
-    let Stats { forgotten_keys, forgotten_units, refused_for_room, keys: held, .. } = store.stats();
-    assert_eq!(held as u64 + forgotten_keys, keys + more, "each is held or counted as forgotten");
+    let Stats { forgotten_keys, forgotten_units, refused_for_room, keys: present, .. } = store.stats();
+    assert_eq!(present as u64 + forgotten_keys, keys + more, "each is held or counted as forgotten");
     assert_eq!((forgotten_units, refused_for_room), (3 * forgotten_keys, 0));
 }
 

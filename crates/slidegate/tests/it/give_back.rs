@@ -52,7 +52,7 @@ fn remaining(verdict: &Verdict) -> Vec<u64> {
 }
 
 #[test]
-fn what_is_given_back_can_be_used_again() {
+fn returned_units_can_be_used_again() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
     for limit in kinds(5) {
         let part = |units| [(&key, std::slice::from_ref(&limit), units)];
@@ -65,20 +65,20 @@ fn what_is_given_back_can_be_used_again() {
 }
 
 #[test]
-fn subjects_are_given_back_each_its_own_and_one_that_comes_twice_all_of_it() {
+fn each_subject_gets_its_own_units_back_and_one_that_comes_twice_all_of_them() {
     let store = Memory::new(1 << 20);
     let (limits, [one, other, unknown]) = (kinds(9), ["one", "other", "unknown"].map(Key::from));
     assert!(charge(&store, &[(&one, &limits, 7), (&other, &limits[..1], 4)]).is_allowed());
-    let given =
+    let charges =
         [(&one, &limits[..2], 1), (&other, &limits[..1], 9), (&unknown, &limits, 3), (&one, &limits[..1], 2)];
-    assert_eq!(remaining(&give_back(&store, &given)), [5, 3, 9, 9, 9, 9, 9, 5]);
+    assert_eq!(remaining(&give_back(&store, &charges)), [5, 3, 9, 9, 9, 9, 9, 5]);
     assert_eq!(remaining(&charge(&store, &[(&one, &limits, 0)])), [5, 3, 2, 2]);
     assert_eq!(store.stats().keys, 1, "what is empty is not kept, and what was never seen not begun");
     assert_eq!(remaining(&give_back(&store, &[])), [0; 0]);
 }
 
 #[test]
-fn places_in_flight_stay_taken() {
+fn slots_in_flight_stay_occupied() {
     let (store, key) = (Memory::new(1 << 20), Key::from("alice"));
     let limits = [Limit::in_flight(4, Duration::from_secs(60)).expect("in flight"), Limit::per_hour(4)];
     assert!(charge(&store, &[(&key, &limits, 3)]).is_allowed());
@@ -168,7 +168,7 @@ fn giving_back_stays_within_the_bound() {
     let log = Limit::per_hour(30);
     let sets =
         [vec![log], vec![log, kinds(30)[1]], vec![kinds(30)[1], log], vec![log, kinds(30)[2], kinds(30)[3]]];
-    let mut given = 0;
+    let mut returned = 0;
     for n in 0..40_000_u64 {
         let (key, limits) = (Key::from(n % 2_000), &sets[(n / 7 % 4) as usize]);
         let admitted = charge(&store, &[(&key, limits, n % 30 + 1)]).is_allowed();
@@ -177,11 +177,11 @@ fn giving_back_stays_within_the_bound() {
             let answered = remaining(&give_back(&store, &[(&key, limits, n % 11)]));
             let after = remaining(&charge(&store, &[(&key, limits, 0)]));
             assert_eq!(answered, after, "what is answered is so");
-            given += after.iter().sum::<u64>() - before.iter().sum::<u64>();
+            returned += after.iter().sum::<u64>() - before.iter().sum::<u64>();
         }
         assert!(store.stats().bytes <= store.max_memory());
     }
-    assert!(given > 0);
+    assert!(returned > 0);
 }
 
 /// Nobody is forgotten for the sake of a subject that has nothing to be given back, or of a look.

@@ -61,42 +61,42 @@ fn a_request_that_comes_again_is_charged_once_however_often() {
     let limits = [Limit::per_hour(10), hold, Limit::per_day(10)];
     for limits in [&limits[..1], &limits[1..2], &limits[..2], &limits] {
         let store = Memory::default();
-        let asked = KeyRequest { key: "key", limits, cost: 2, now_ms: NOW_MS };
-        let verdict = decided(asked.once(&store, "a"));
+        let request = KeyRequest { key: "key", limits, cost: 2, now_ms: NOW_MS };
+        let verdict = decided(request.once(&store, "a"));
         assert!(verdict.is_allowed());
         for _ in 0..300 {
-            assert_eq!(asked.once(&store, "a"), replayed(verdict.clone()), "{limits:?}");
-            assert_eq!(asked.remaining(&store), 8);
+            assert_eq!(request.once(&store, "a"), replayed(verdict.clone()), "{limits:?}");
+            assert_eq!(request.remaining(&store), 8);
         }
-        assert_eq!(decided(asked.once(&store, "b")).remaining(), Some(6), "another key");
+        assert_eq!(decided(request.once(&store, "b")).remaining(), Some(6), "another key");
     }
 }
 
 #[test]
 fn something_else_under_the_same_key_is_a_conflict() {
     let (store, limits) = (Memory::default(), ten_an_hour());
-    let asked = KeyRequest { key: "key", limits: &limits, cost: 2, now_ms: NOW_MS };
-    let verdict = decided(asked.once(&store, "a"));
-    assert_eq!(KeyRequest { cost: 3, ..asked }.once(&store, "a"), IdempotentOutcome::Conflict);
-    let day = KeyRequest { limits: &[Limit::per_day(10)], ..asked };
-    let bob = KeyRequest { key: "bob", ..asked };
+    let request = KeyRequest { key: "key", limits: &limits, cost: 2, now_ms: NOW_MS };
+    let verdict = decided(request.once(&store, "a"));
+    assert_eq!(KeyRequest { cost: 3, ..request }.once(&store, "a"), IdempotentOutcome::Conflict);
+    let day = KeyRequest { limits: &[Limit::per_day(10)], ..request };
+    let bob = KeyRequest { key: "bob", ..request };
     for other in [day, bob] {
         assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
-        assert_eq!((asked.remaining(&store), other.remaining(&store)), (8, 10), "nothing is charged");
+        assert_eq!((request.remaining(&store), other.remaining(&store)), (8, 10), "nothing is charged");
     }
-    assert_eq!(asked.once(&store, "a"), replayed(verdict.clone()), "nor forgotten");
-    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..asked };
+    assert_eq!(request.once(&store, "a"), replayed(verdict.clone()), "nor forgotten");
+    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..request };
     assert_eq!(raised.once(&store, "a"), replayed(verdict), "a new quota is no new request");
 }
 
 #[test]
 fn a_denial_is_not_remembered() {
     let (store, limits) = (Memory::default(), ten_an_hour());
-    let asked = KeyRequest { key: "key", limits: &limits, cost: 6, now_ms: NOW_MS };
-    let _ = decided(asked.once(&store, "a"));
-    let denied = decided(asked.once(&store, "b"));
+    let request = KeyRequest { key: "key", limits: &limits, cost: 6, now_ms: NOW_MS };
+    let _ = decided(request.once(&store, "a"));
+    let denied = decided(request.once(&store, "b"));
     assert!(!denied.is_allowed());
-    let other = KeyRequest { cost: 4, ..asked };
+    let other = KeyRequest { cost: 4, ..request };
     assert!(decided(other.once(&store, "b")).is_allowed(), "under that key there is nothing yet");
     assert!(matches!(other.once(&store, "b"), IdempotentOutcome::Replayed { .. }));
     assert_eq!(other.once(&store, "a"), IdempotentOutcome::Conflict);
@@ -137,8 +137,8 @@ fn looks_are_remembered_and_requests_without_limits_are_not() {
 }
 
 fn store_one(store: &Memory, limits: &[Limit]) {
-    let asked = KeyRequest { key: "key", limits, cost: 1, now_ms: NOW_MS };
-    assert_eq!(asked.call(1, |call| store.decide_now(call)).remaining(), Some(9));
+    let request = KeyRequest { key: "key", limits, cost: 1, now_ms: NOW_MS };
+    assert_eq!(request.call(1, |call| store.decide_now(call)).remaining(), Some(9));
 }
 
 /// A request on several subjects is remembered as one.
@@ -168,14 +168,14 @@ fn requests_at_the_same_time_are_charged_once() {
     for round in 0..200 {
         let store = Memory::default();
         let (limits, start) = ([Limit::per_hour(1_000)], Barrier::new(THREADS));
-        let asked = KeyRequest { key: "key", limits: &limits, cost: 1, now_ms: NOW_MS };
+        let request = KeyRequest { key: "key", limits: &limits, cost: 1, now_ms: NOW_MS };
         let decisions = AtomicUsize::new(0);
         thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
                     start.wait();
                     for _ in 0..TIMES {
-                        match asked.once(&store, "a") {
+                        match request.once(&store, "a") {
                             IdempotentOutcome::Decided(admission) => {
                                 decisions.fetch_add(1, Ordering::Relaxed);
                                 assert_eq!(left(&admission.verdict), 999);
@@ -190,7 +190,7 @@ fn requests_at_the_same_time_are_charged_once() {
             }
         });
         assert_eq!(decisions.into_inner(), 1, "round {round}");
-        assert_eq!(asked.remaining(&store), 999);
+        assert_eq!(request.remaining(&store), 999);
     }
 }
 

@@ -148,7 +148,7 @@ fn a_million_keys() {
     const KEYS: u64 = 1_000_000;
     let limiter = limiter();
     let rng = Rng::new(2);
-    let mut seen: HashSet<Key<'static>> = HashSet::new();
+    let mut distinct: HashSet<Key<'static>> = HashSet::new();
     for n in 0..KEYS {
         let address = format!("10.{}.{}.{}", n >> 16 & 255, n >> 8 & 255, n & 255);
         let key: Key<'_> = match n % 6 {
@@ -160,8 +160,8 @@ fn a_million_keys() {
             _ => (0..rng.between(9, 40)).map(|_| rng.next() as u8).collect::<Vec<_>>().into(),
         };
         let key = key.into_owned();
-        assert_eq!(limiter.check(key.clone()).is_allowed(), seen.insert(key.clone()), "{key:?}");
+        assert_eq!(limiter.check(key.clone()).is_allowed(), distinct.insert(key.clone()), "{key:?}");
     }
-    assert_eq!(limiter.store().stats().keys, seen.len());
-    assert!(seen.len() as u64 > KEYS - 10, "only {} of the keys are different", seen.len());
+    assert_eq!(limiter.store().stats().keys, distinct.len());
+    assert!(distinct.len() as u64 > KEYS - 10, "only {} of the keys are different", distinct.len());
 }

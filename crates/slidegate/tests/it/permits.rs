@@ -128,7 +128,7 @@ fn a_settlement_releases_the_place() {
 
 /// A release is found by its holder: it needs no memory, and is never refused.
 #[test]
-fn a_place_is_released_however_often_it_was_taken() {
+fn a_slot_is_released_however_often_it_was_charged() {
     let places = Limit::in_flight(5, Duration::from_secs(30)).expect("in flight");
     for limits in [vec![places], vec![places, day(1 << 40)]] {
         let (limiter, _) = limiter(limits);

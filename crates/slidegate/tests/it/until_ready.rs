@@ -117,7 +117,7 @@ async fn keys_do_not_wait_for_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_released_place_in_flight_is_taken_before_its_hold_ends() {
+async fn a_released_slot_is_free_before_its_hold_ends() {
     let limit = Limit::in_flight(1, Duration::from_secs(30)).expect("in flight");
     let (limiter, start) = (limiter(limit), Instant::now());
     let permit = limiter.reserve("key", 1).expect("permits are given").permit.expect("admitted");

@@ -171,9 +171,9 @@ impl<S: Driver> Run<S> {
 
     fn give_back(&self, costs: &[u64], now_ms: u64) -> Verdict {
         let key = key();
-        let given = |(limits, cost)| Charge { space: space(), key: &key, limits, cost };
-        let given: Vec<Charge<'_>> = self.charges(costs).into_iter().map(given).collect();
-        self.store.give_back(&ChargeRequest { now_ms, holder: 0, charges: &given })
+        let charge = |(limits, cost)| Charge { space: space(), key: &key, limits, cost };
+        let charges: Vec<Charge<'_>> = self.charges(costs).into_iter().map(charge).collect();
+        self.store.give_back(&ChargeRequest { now_ms, holder: 0, charges: &charges })
     }
 
     fn limits_a_charge(&self, costs: &[u64]) -> usize {

@@ -86,9 +86,9 @@ impl PendingJob {
             Ok(Ok(answer)) => answer,
             // The sender has gone, with its runtime or with an abandoned connection.
             Ok(Err(_)) if self.leave() => {
-                Err(AttemptError::Again { step: RetryStep::Reconnect, error: given_up() })
+                Err(AttemptError::Again { step: RetryStep::Reconnect, error: lost() })
             }
-            Ok(Err(_)) => Err(AttemptError::Failed(CallFailure::MayHaveRun(given_up()))),
+            Ok(Err(_)) => Err(AttemptError::Failed(CallFailure::MayHaveRun(lost()))),
             Err(_) if self.leave() => Err(AttemptError::Failed(CallFailure::NotRun(RedisError::TimedOut))),
             Err(_) => Err(AttemptError::Failed(CallFailure::MayHaveRun(RedisError::TimedOut))),
         }
@@ -101,7 +101,7 @@ impl PendingJob {
     }
 }
 
-fn given_up() -> RedisError {
+fn lost() -> RedisError {
     RedisError::Lost("the connection was given up".to_owned())
 }
 

@@ -33,9 +33,10 @@ impl RedisTls {
         Ok(())
     }
 
-    pub(crate) fn identify(&mut self, given: ClientCertificate<'_>) -> Result<(), RedisConfigError> {
-        let chain = certificates("client certificate", given.chain)?;
-        let key = PrivateKeyDer::from_pem_slice(given.key).map_err(|error| bad("client key", &error))?;
+    pub(crate) fn identify(&mut self, certificate: ClientCertificate<'_>) -> Result<(), RedisConfigError> {
+        let chain = certificates("client certificate", certificate.chain)?;
+        let key =
+            PrivateKeyDer::from_pem_slice(certificate.key).map_err(|error| bad("client key", &error))?;
         self.identity = Some(Arc::new(ClientIdentity { chain, key }));
         self.built = Arc::default();
         Ok(())

@@ -328,11 +328,11 @@ if new_ > 0 then
   local entries, capacity = entries_of(key_, at_, window_)
   local units, left = cost_, {}
   for index = 1, #entries, 2 do
-    local taken = math.min(units, entries[index + 1])
-    units = units - taken
-    if entries[index + 1] > taken then
+    local part = math.min(units, entries[index + 1])
+    units = units - part
+    if entries[index + 1] > part then
       left[#left + 1] = entries[index]
-      left[#left + 1] = entries[index + 1] - taken
+      left[#left + 1] = entries[index + 1] - part
     end
   end
   rewrite(key_, at_, left, capacity, window_)

@@ -36,8 +36,8 @@ pub(super) struct ScriptWriter<'a> {
 impl<'a> ScriptWriter<'a> {
     pub(super) fn new(limits: &'a [Limit], purpose: ScriptPurpose, numbers: LimitNumbers) -> Self {
         let parts: Vec<ScriptParts> = limits.iter().map(ScriptParts::of).collect();
-        let given = REQUEST_NAMES.len();
-        let variables: usize = parts.iter().map(|parts| parts.variables().len() + given).sum();
+        let request_names = REQUEST_NAMES.len();
+        let variables: usize = parts.iter().map(|parts| parts.variables().len() + request_names).sum();
         let tables = variables > MAX_VARIABLES;
         Self { limits, parts, numbers, purpose, tables, text: String::new() }
     }

@@ -49,14 +49,14 @@ impl TestRequest<'_> {
 /// Its books are right, and it is within its bound.
 fn audit(cache: &IdempotencyCache) -> usize {
     let mut in_use: HashMap<Fingerprint, usize> = HashMap::new();
-    let (mut taken, mut count) = (0, 0);
+    let (mut weight, mut count) = (0, 0);
     for shard in &cache.shards {
         let shard = shard.lock();
         let ends: BTreeSet<(u64, Fingerprint)> =
             shard.answers.iter().map(|(key, answer)| (answer.end_ms, *key)).collect();
         assert_eq!(shard.ends, ends);
         for CacheEntry { entry_cost, .. } in shard.answers.values() {
-            taken += entry_cost.weight;
+            weight += entry_cost.weight;
             entry_cost
                 .subjects
                 .iter()
@@ -64,8 +64,8 @@ fn audit(cache: &IdempotencyCache) -> usize {
         }
         count += shard.answers.len();
     }
-    assert_eq!(cache.budget.taken.load(Ordering::Relaxed), taken);
-    assert!(taken <= MAX_IDEMPOTENCY_ENTRIES);
+    assert_eq!(cache.budget.used.load(Ordering::Relaxed), weight);
+    assert!(weight <= MAX_IDEMPOTENCY_ENTRIES);
     for shard in &cache.budget.subjects {
         shard.lock().iter().for_each(|(subject, units)| assert_eq!(in_use.remove(subject), Some(*units)));
     }

@@ -248,9 +248,9 @@ pub(super) fn decide_two_cells(
 ) -> Option<[Decision; 2]> {
     let (mut one, mut two): (State, State) = (first.unpack(limits.0), second.unpack(limits.1));
     let attempt = Attempt { now_ms, cost, holder: 0 };
-    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
+    let (decisions, charged) = decide_pair((&mut one, &mut two), limits, attempt);
     let (one, two) = (one.pack()?, two.pack()?);
-    let denied = if cost == 0 { first.denied() } else { !taken };
+    let denied = if cost == 0 { first.denied() } else { !charged };
     *first = Cell::new(one.0, one.1, denied);
     *second = Cell::new(two.0, two.1, false);
     Some(decisions)

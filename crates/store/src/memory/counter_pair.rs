@@ -138,8 +138,8 @@ pub(super) fn decide_both<P: CounterPair>(
 ) -> Option<[Decision; 2]> {
     let (mut one, mut two) = pair.unpack_both();
     let attempt = Attempt { now_ms, cost, holder: 0 };
-    let (decisions, taken) = decide_pair((&mut one, &mut two), limits, attempt);
-    let denied = if cost == 0 { pair.cell_mut().denied() } else { !taken };
+    let (decisions, charged) = decide_pair((&mut one, &mut two), limits, attempt);
+    let denied = if cost == 0 { pair.cell_mut().denied() } else { !charged };
     *pair = P::pack_both(&one, &two, denied)?;
     Some(decisions)
 }

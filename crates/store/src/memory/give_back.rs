@@ -11,9 +11,9 @@ impl Memory {
     /// [`Store::give_back`](crate::Store::give_back) without waiting, which cannot fail.
     pub fn give_back_now(&self, call: &ChargeRequest<'_>) -> Verdict {
         self.with_subjects(call, |subjects, guards| {
-            let given: Vec<Decisions> =
+            let answers: Vec<Decisions> =
                 subjects.iter_mut().map(|loaded| self.give_back_to(loaded, guards, call)).collect();
-            let decisions = given.iter().flat_map(|decisions| decisions.iter().copied()).collect();
+            let decisions = answers.iter().flat_map(|decisions| decisions.iter().copied()).collect();
             Verdict::new(call.now_ms.min(MAX_TIME_MS), decisions)
         })
     }
@@ -27,10 +27,10 @@ impl Memory {
         call: &ChargeRequest<'_>,
     ) -> Decisions {
         let ChargeRequest { now_ms, holder, .. } = *call;
-        let given = give_back(&mut loaded.attempts(holder), now_ms);
+        let answer = give_back(&mut loaded.attempts(holder), now_ms);
         loaded.subject.drop_idle(now_ms);
         if loaded.cost() == 0 || loaded.subject.is_empty() {
-            return given.decisions;
+            return answer.decisions;
         }
         let footprint = loaded.subject.footprint(loaded.subject.budgeted_layout(&self.interner));
         let shard = guards.shard(loaded.shard);
@@ -42,7 +42,7 @@ impl Memory {
                 loaded.align();
                 evaluate(&mut loaded.attempts(holder), now_ms).decisions
             }
-            _ => given.decisions,
+            _ => answer.decisions,
         }
     }
 }

@@ -140,7 +140,7 @@ impl Interner {
     fn find_group(&self, space: Space) -> u8 {
         let group = intern(&self.spaces.buckets, 0, TABLE_SIZE, space).unwrap_or(u8::MAX);
         // The first space has this entry; the others are searched for every time.
-        let _taken = self.spaces.groups[usize::from(space.0[0] as u8)].set((space, group));
+        let _exists = self.spaces.groups[usize::from(space.0[0] as u8)].set((space, group));
         group
     }
 

@@ -97,9 +97,9 @@ impl SubjectState {
             return None;
         }
         let attempt = Attempt { now_ms, cost, holder: 0 };
-        let (decisions, taken) = decide_pair((&mut first.state, &mut second.state), limits, attempt);
+        let (decisions, charged) = decide_pair((&mut first.state, &mut second.state), limits, attempt);
         let grew = heap_bytes(&first.state, &second.state) != before;
-        self.set_denied(cost, taken);
+        self.set_denied(cost, charged);
         if grew {
             self.update_budget(budget);
         }

@@ -44,9 +44,9 @@ impl ServerProcess {
         let mut child = command.spawn().expect("slidegate can be started");
         let mut stderr = child.stderr.take().expect("it is piped");
         let stderr = std::thread::spawn(move || {
-            let mut said = String::new();
-            stderr.read_to_string(&mut said).expect("the program writes UTF-8");
-            said
+            let mut log = String::new();
+            stderr.read_to_string(&mut log).expect("the program writes UTF-8");
+            log
         });
         let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut banner: Vec<String> = Vec::new();
@@ -180,8 +180,8 @@ impl ServerProcess {
     pub fn terminate(mut self) -> (Option<i32>, String) {
         self.signal("TERM");
         let code = self.ended();
-        let said = self.stderr.take().map(|thread| thread.join().expect("it is read"));
-        (code, said.unwrap_or_default())
+        let log = self.stderr.take().map(|thread| thread.join().expect("it is read"));
+        (code, log.unwrap_or_default())
     }
 }
 

@@ -132,8 +132,8 @@ impl Cluster {
         }
         wait_for("nodes that know each other", || {
             let trusted = |node| view::of(node).values().filter(|member| member.trusted).count();
-            let stranger = self.nodes.iter().map(trusted).find(|known| *known != self.nodes.len());
-            stranger.map_or(Ok(()), |known| Err(format!("one knows {known}")))
+            let stranger = self.nodes.iter().map(trusted).find(|count| *count != self.nodes.len());
+            stranger.map_or(Ok(()), |count| Err(format!("one knows {count}")))
         });
     }
 
@@ -142,18 +142,18 @@ impl Cluster {
         let (mine, first) = (view::of(node), view::of(self.someone()));
         let mut slots = 0;
         for other in self.up().map(RedisServer::port) {
-            let (Some(seen), Some(known)) = (mine.get(&other), first.get(&other)) else {
+            let (Some(member), Some(expected)) = (mine.get(&other), first.get(&other)) else {
                 return Err(format!("{} does not know {other}", node.port()));
             };
-            if !seen.trusted || seen.duty != known.duty {
+            if !member.trusted || member.duty != expected.duty {
                 return Err(format!(
                     "{} sees {other} as {:?}, another as {:?}",
                     node.port(),
-                    seen.duty,
-                    known.duty
+                    member.duty,
+                    expected.duty
                 ));
             }
-            slots += seen.duty.slots().iter().map(ExactSizeIterator::len).sum::<usize>();
+            slots += member.duty.slots().iter().map(ExactSizeIterator::len).sum::<usize>();
         }
         let is_replica = matches!(mine[&node.port()].duty, Duty::Replica { .. });
         let link = is_replica.then(|| node.info("master_link_status")).flatten();

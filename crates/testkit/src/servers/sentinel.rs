@@ -111,6 +111,6 @@ fn knows_all(sentinel: &RedisServer) -> Result<(), String> {
         let field = fields.chunks(2).find(|field| field[0].text() == name);
         field.expect("a field").last().expect("a value").text()
     };
-    let known = (value("num-slaves"), value("num-other-sentinels"));
-    if known == ("1".to_owned(), "2".to_owned()) { Ok(()) } else { Err(format!("{known:?}")) }
+    let counts = (value("num-slaves"), value("num-other-sentinels"));
+    if counts == ("1".to_owned(), "2".to_owned()) { Ok(()) } else { Err(format!("{counts:?}")) }
 }

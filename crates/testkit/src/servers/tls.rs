@@ -9,7 +9,7 @@ pub enum ClientCertificates {
     /// Clients without a certificate are refused.
     Required,
     /// Clients need no certificate.
-    NotAsked,
+    NotRequired,
 }
 
 /// Redis 7.0 with TLS (the others are built without it), and with plain TCP on the port of

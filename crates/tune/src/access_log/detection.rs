@@ -17,7 +17,7 @@ pub(super) fn detect(lines: &[u8], options: &ReadOptions) -> Option<AccessLogFor
     for (index, line) in lines.split(|byte| *byte == b'\n').take(LINES).enumerate() {
         let line = line.trim_ascii_end();
         let Some(format) = detect_line(line, index, &mut stamps) else { continue };
-        match votes.iter_mut().find(|(known, _)| *known == format) {
+        match votes.iter_mut().find(|(other, _)| *other == format) {
             Some((_, count)) => *count += 1,
             None => votes.push((format, 1)),
         }

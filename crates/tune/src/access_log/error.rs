@@ -28,13 +28,13 @@ pub enum ReadError {
     },
     /// A CSV file or JSON lines without a field for the time.
     #[error(
-        "no time in {input}: none of its fields is one of {known}; name the field with --attribute time=FIELD"
+        "no time in {input}: none of its fields is one of {names}; name the field with --attribute time=FIELD"
     )]
     NoTime {
         /// Name of the input.
         input: String,
         /// Fields that would be read as the time.
-        known: String,
+        names: String,
     },
     /// A mapping of an attribute that is not `NAME=FIELD`.
     #[error("invalid attribute `{text}`: must be NAME=FIELD, such as api_key=request.headers.X-Api-Key")]

@@ -28,7 +28,7 @@ pub struct LoggedRequest<'a> {
 impl<'a> LoggedRequest<'a> {
     /// Value of a needed attribute.
     pub fn attribute(&self, name: &str) -> Option<&'a str> {
-        let needed = self.names.iter().position(|known| known == name)?;
+        let needed = self.names.iter().position(|other| other == name)?;
         self.needed(needed)
     }
 

@@ -112,15 +112,15 @@ impl OpenedLog {
         let block = reader.next_block().map_err(|source| ReadError::Io { input: input(), source })?;
         let lines = block.lines;
         let is_unreadable = block.has_skipped || block.end == Some(LogEnd::Torn);
-        let known = self.facts.as_ref().map(|facts| facts.format).or(options.format);
-        let format = match known.or_else(|| detection::detect(lines, options)) {
+        let preset = self.facts.as_ref().map(|facts| facts.format).or(options.format);
+        let format = match preset.or_else(|| detection::detect(lines, options)) {
             _ if lines.is_empty() && !is_unreadable => return Ok(None),
             // What was there instead of lines is counted; any format does.
             _ if lines.is_empty() => AccessLogFormat::NginxCombined,
             Some(format) => format,
             None => return Err(ReadError::UnknownFormat { input: input(), line: first_line(lines) }),
         };
-        let no_time = |NoTimeField| ReadError::NoTime { input: input(), known: NoTimeField::known() };
+        let no_time = |NoTimeField| ReadError::NoTime { input: input(), names: NoTimeField::names() };
         let parser = LineParser::new(format, lines, options).map_err(no_time)?;
         reader.repeat();
         Ok(Some(LogStream { reader, parser }))

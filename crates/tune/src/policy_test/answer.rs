@@ -106,7 +106,7 @@ fn remaining_by_rule<'a>(limits: impl Iterator<Item = LimitAnswer<'a>>) -> Vec<(
     for limit in limits {
         let (Some(rule), remaining) = (limit.rule, limit.decision.remaining) else { continue };
         match least.iter_mut().find(|(name, _)| name == rule) {
-            Some((_, known)) => *known = remaining.min(*known),
+            Some((_, current)) => *current = remaining.min(*current),
             None => least.push((rule.to_owned(), remaining)),
         }
     }

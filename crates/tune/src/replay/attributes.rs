@@ -37,12 +37,13 @@ fn check_file(
 ) -> Result<Vec<String>, MissingAttribute> {
     let mut notes = Vec::new();
     for rule in policy.rules() {
-        let is_given =
+        let is_available =
             |name: &str| is_path_parameter(rule, name) || !missing.iter().any(|missing| missing == name);
         for alternatives in key_parts(rule) {
             let alternatives: Vec<&str> = alternatives.collect();
-            let missing: Vec<&str> = alternatives.iter().copied().filter(|name| !is_given(name)).collect();
-            let found = alternatives.iter().copied().find(|name| is_given(name));
+            let missing: Vec<&str> =
+                alternatives.iter().copied().filter(|name| !is_available(name)).collect();
+            let found = alternatives.iter().copied().find(|name| is_available(name));
             match (found, missing.first()) {
                 (None, Some(first)) => {
                     let (rule, attribute) = (rule_name(rule).to_owned(), (*first).to_owned());
@@ -56,7 +57,7 @@ fn check_file(
         if !rule.tiers.is_empty() {
             unread.push("tier");
         }
-        unread.retain(|name| !is_given(name));
+        unread.retain(|name| !is_available(name));
         unread.sort_unstable();
         unread.dedup();
         if !unread.is_empty() {

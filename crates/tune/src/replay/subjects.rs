@@ -95,8 +95,8 @@ impl SubjectTally {
     /// Demand under a limit.
     #[inline]
     pub(super) fn demand(&mut self, limit: u16, has_low: bool) -> &mut SubjectDemand {
-        let known = self.demands.iter().position(|demand| demand.limit == limit);
-        let index = known.unwrap_or_else(|| {
+        let position = self.demands.iter().position(|demand| demand.limit == limit);
+        let index = position.unwrap_or_else(|| {
             let low = has_low.then(Box::default);
             self.demands.push(SubjectDemand { limit, touched: false, high: DemandCounter::default(), low });
             self.demands.len() - 1

@@ -97,7 +97,7 @@ impl FromStr for Threshold {
             Some((rule, name)) => (Some(rule.to_owned()), name),
             None => (None, left),
         };
-        let metric = METRICS.iter().find(|(known, _)| *known == name).map(|(_, metric)| *metric);
+        let metric = METRICS.iter().find(|(other, _)| *other == name).map(|(_, metric)| *metric);
         let metric = metric.ok_or_else(|| ThresholdError::UnknownMetric(left.to_owned()))?;
         Ok(Self { text: text.trim().to_owned(), rule, metric, operator, bound: right.parse()? })
     }

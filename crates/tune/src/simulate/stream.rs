@@ -14,7 +14,7 @@ const OVERLOAD_WINDOWS: u64 = 10;
 /// Requests of an overload for each that is allowed.
 const OVERLOAD_FACTOR: u64 = 3;
 /// Windows that are shown of the other streams.
-const SHOWN_WINDOWS: u64 = 3;
+const DEFAULT_WINDOWS: u64 = 3;
 /// Largest quota: every request of a stream is simulated.
 const MAX_QUOTA: u64 = 100_000;
 
@@ -82,7 +82,7 @@ impl RequestStream {
             Scenario::Overload => overload(quota, window_ms, seed),
             Scenario::Adversary => adversary(limit)?,
         };
-        let windows = if scenario == Scenario::Overload { OVERLOAD_WINDOWS } else { SHOWN_WINDOWS };
+        let windows = if scenario == Scenario::Overload { OVERLOAD_WINDOWS } else { DEFAULT_WINDOWS };
         Ok(Self { times_ms, duration_ms: windows * window_ms, quota, window_ms })
     }
 

@@ -182,12 +182,12 @@ impl RouteTree {
             .for_each(|(class, requests)| node.values.add(class, requests));
         for (name, child) in names {
             match self.nodes[into].names.get(&name).copied() {
-                Some(known) => self.merge(known, child),
+                Some(present) => self.merge(present, child),
                 None => _ = self.nodes[into].names.insert(name, child),
             }
         }
         match (self.nodes[into].parameter, parameter) {
-            (Some(known), Some(child)) => self.merge(known, child),
+            (Some(present), Some(child)) => self.merge(present, child),
             (None, Some(child)) => self.nodes[into].parameter = Some(child),
             (_, None) => {}
         }

@@ -106,11 +106,11 @@ impl SubjectPeaks {
         self.sample.bits += 1;
         let Self { counters, heap_bytes, sample, .. } = self;
         counters.retain(|subject, counters| {
-            let is_kept = sample.contains(*subject);
-            if !is_kept {
+            let is_sampled = sample.contains(*subject);
+            if !is_sampled {
                 *heap_bytes -= counters.iter().map(PeakCounter::heap_bytes).sum::<usize>();
             }
-            is_kept
+            is_sampled
         });
         counters.shrink_to_fit();
     }

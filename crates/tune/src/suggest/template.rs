@@ -56,7 +56,7 @@ impl RouteTemplate {
         let mut names: Vec<String> = Vec::new();
         for parameter in self.parameters() {
             let base = parameter.base_name();
-            let is_free = |name: &str| !reserved.contains(&name) && !names.iter().any(|known| known == name);
+            let is_free = |name: &str| !reserved.contains(&name) && !names.iter().any(|other| other == name);
             let numbered = (2..).map(|number: u64| format!("{base}{number}"));
             let name = std::iter::once(base.to_owned()).chain(numbered).find(|name| is_free(name));
             names.extend(name);

@@ -18,8 +18,8 @@ async function play(scene, { context = {}, address = options.console, expected =
     const place = await browser.newContext(settings);
     place.setDefaultTimeout(WITHIN_MS);
     const wrong = [];
-    const asked = [];
-    place.on('request', (request) => asked.push(request.url()));
+    const requests = [];
+    place.on('request', (request) => requests.push(request.url()));
     place.on('console', (message) => {
       if (['error', 'warning'].includes(message.type())) wrong.push(message.text());
     });
@@ -27,12 +27,12 @@ async function play(scene, { context = {}, address = options.console, expected =
     const page = await place.newPage();
     page.on('dialog', (dialog) => wrong.push(`a dialog: ${dialog.message()}`));
     await page.goto(`${address}/`);
-    await scene(page, { place, asked, settings });
+    await scene(page, { place, requests, settings });
     const { host } = new URL(address);
     // The icon is in the page itself.
-    const foreign = asked.filter((url) => new URL(url).host !== host && !url.startsWith('data:'));
+    const foreign = requests.filter((url) => new URL(url).host !== host && !url.startsWith('data:'));
     assert.deepEqual(foreign, [], 'no request leaves the machine');
-    assert.deepEqual(wrong.filter((text) => !expected.some((known) => known.test(text))), [], 'no errors');
+    assert.deepEqual(wrong.filter((text) => !expected.some((pattern) => pattern.test(text))), [], 'no errors');
   } finally {
     await browser.close();
   }
@@ -62,8 +62,8 @@ async function until(value, holds, what) {
 
 /** Until a text is this, or matches this. */
 function shows(locator, text) {
-  const holds = (shown) => (text instanceof RegExp ? text.test(shown) : shown === text);
-  return until(async () => (await locator.count() ? (await locator.first().innerText()).trim() : null), (shown) => shown != null && holds(shown), `${text}`);
+  const holds = (current) => (text instanceof RegExp ? text.test(current) : current === text);
+  return until(async () => (await locator.count() ? (await locator.first().innerText()).trim() : null), (current) => current != null && holds(current), `${text}`);
 }
 
 function run(scenes) {

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const { assert, ask, check, options, play, until, run } = require('./browser.js');
 
-const KNOWN = { method: 'POST', path: '/login', ip: '203.0.113.7' };
+const LOGIN = { method: 'POST', path: '/login', ip: '203.0.113.7' };
 /** They differ where nobody looks any more. */
 const LONG = ['a', 'b'].map((end) => 'x'.repeat(600) + end);
 
@@ -20,7 +20,7 @@ function subjects(page) {
 }
 
 async function everybodyHasARow(page) {
-  await check(KNOWN, 6);
+  await check(LOGIN, 6);
   for (const address of ['203.0.113.8', '203.0.113.9', '203.0.113.8', '203.0.113.9']) await describe(address);
   for (const user of [...LONG, ...LONG]) await check({ path: '/users', user });
   const cut = `user=${'x'.repeat(253)}…`;
@@ -30,8 +30,8 @@ async function everybodyHasARow(page) {
   const rows = page.locator('#denied tbody tr');
   await rows.evaluateAll((all) => all.forEach((row) => { row.isOld = true; }));
   const about = () => page.locator('#about').innerText();
-  const shown = await about();
-  await until(about, (now) => now !== shown, 'another frame');
+  const before = await about();
+  await until(about, (now) => now !== before, 'another frame');
   assert.ok(await rows.evaluateAll((all) => all.every((row) => row.isOld)), 'the same rows');
 }
 
@@ -46,7 +46,7 @@ async function rowsStay(page) {
   const rows = page.locator('#denied tbody tr');
   await page.locator('#denied tbody a').focus();
   await page.locator('#denied tbody tr:not(:has(a))').nth(1).hover();
-  const where = () => page.locator('#denied tbody tr:is(:hover, :focus-within)').evaluateAll((held) => held.map((row) => [row.textContent, row.offsetTop]));
+  const where = () => page.locator('#denied tbody tr:is(:hover, :focus-within)').evaluateAll((rows) => rows.map((row) => [row.textContent, row.offsetTop]));
   const before = await where();
   assert.equal(before.length, 2);
   for (let round = 0; round < 6; round += 1) {
@@ -65,8 +65,8 @@ async function hashesLeadNowhere(page) {
   assert.ok(await page.locator('#denied tbody a').count() > 0);
   const text = fs.readFileSync(options.policy, 'utf8');
   fs.writeFileSync(options.policy, text.replace('rules:', 'observe: { subjects: hashed }\nrules:'));
-  const shown = async () => (await subjects(page)).map(([text_, isLink]) => /^user=[0-9a-f]{16}$/.test(text_) && !isLink);
-  await until(shown, (all) => all.length === 10 && all.every(Boolean), 'hashes without links');
+  const hashes = async () => (await subjects(page)).map(([text_, isLink]) => /^user=[0-9a-f]{16}$/.test(text_) && !isLink);
+  await until(hashes, (all) => all.length === 10 && all.every(Boolean), 'hashes without links');
 }
 
 run(() => play(async (page) => {

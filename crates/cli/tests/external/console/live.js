@@ -8,9 +8,9 @@ const number = (text) => Number(text.replaceAll(',', '').match(/[\d.]+/)?.[0]);
 /** Three files of less than 100 kB make the page; it can be used before any data has come. */
 async function itIsLight() {
   const sizes = [];
-  await play(async (page, { place, asked }) => {
+  await play(async (page, { place, requests }) => {
     await place.route('**/v1/**', (route) => route.abort());
-    asked.length = 0;
+    requests.length = 0;
     // Until the new page is there, the one before the reload may still call the API.
     const isApi = (url) => new URL(url).pathname.startsWith('/v1/');
     place.on('response', async (reply) => isApi(reply.url()) || sizes.push((await reply.body()).length));
@@ -18,7 +18,7 @@ async function itIsLight() {
     await page.getByRole('link', { name: 'Look up' }).click();
     await page.getByRole('button', { name: 'Add attribute' }).click();
     await until(() => page.getByLabel('Attribute', { exact: true }).count(), (count) => count >= 2, 'it can be used');
-    const files = asked.filter((url) => !url.startsWith('data:') && !isApi(url)).map((url) => new URL(url).pathname);
+    const files = requests.filter((url) => !url.startsWith('data:') && !isApi(url)).map((url) => new URL(url).pathname);
     assert.deepEqual(files.sort(), ['/', '/console/console.js', '/console/style.css'], 'one round');
     await until(() => sizes.length, (count) => count === 3, 'three answers');
     const bytes = sizes.reduce((sum, size) => sum + size, 0);

@@ -46,7 +46,7 @@ run(() => play(async (page) => {
   await shows(page.locator('#overrides tbody tr'), /login[\s\S]*ip=203\.0\.113\.8[\s\S]*8\/min[\s\S]*import of the catalogue[\s\S]*in \d+ s/);
   await shows(page.locator('#overrides tbody'), /No overrides/);
   await status(LOGIN, 429, 'it has expired');
-  await until(() => page.locator('#overrides-count').isVisible(), (isShown) => !isShown, 'none is counted');
+  await until(() => page.locator('#overrides-count').isVisible(), (isVisible) => !isVisible, 'none is counted');
 
   // One that refuses, and its end by hand.
   await page.goBack();

@@ -10,7 +10,7 @@ async function enter(page, token) {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-run(() => play(async (page, { place, asked }) => {
+run(() => play(async (page, { place, requests }) => {
   await shows(page.locator('#sign-in-title'), 'Token required');
   await page.getByRole('link', { name: 'Rules' }).click();
   assert.ok(await page.getByLabel('Token', { exact: true }).isVisible(), 'nothing else is shown');
@@ -23,9 +23,9 @@ run(() => play(async (page, { place, asked }) => {
 
   await page.reload();
   await shows(page.locator('#state'), 'Live');
-  const kept = await page.evaluate(() => ({ session: { ...sessionStorage }, local: { ...localStorage }, cookie: document.cookie }));
-  assert.deepEqual(kept, { session: { 'slidegate-token': options.token }, local: {}, cookie: '' });
-  assert.ok(asked.every((url) => !url.includes(options.token)), 'never in an address');
+  const storage = await page.evaluate(() => ({ session: { ...sessionStorage }, local: { ...localStorage }, cookie: document.cookie }));
+  assert.deepEqual(storage, { session: { 'slidegate-token': options.token }, local: {}, cookie: '' });
+  assert.ok(requests.every((url) => !url.includes(options.token)), 'never in an address');
 
   const other = await place.newPage();
   await other.goto(`${options.console}/`);

@@ -26,7 +26,7 @@ fn nothing_is_a_look() {
 }
 
 #[test]
-fn units_are_given_back_where_the_rule_allows_it() {
+fn units_are_refunded_where_the_rule_allows_it() {
     let with_route = Setup::of_page().with_block("routes:", "is_negative_hits");
     let refundable = with_route.clone().with_policy_block("limits: [\"100/min\"]");
     for (setup, left) in [(with_route, 80), (refundable, 90)] {
@@ -68,8 +68,8 @@ fn a_limit_that_comes_along_holds_instead_of_the_rules() {
     let ask = |client: Client, key| client.ask(site.proxy.address(), &get("/report", &[("X-Api-Key", key)]));
     for left in [1, 0] {
         let answer = ask(Client::FIRST, "k-1");
-        let told = answer.header("ratelimit").and_then(|field| super::parameter(field, "r"));
-        assert_eq!((answer.status, told), (200, Some(left)), "{answer:?}");
+        let remaining = answer.header("ratelimit").and_then(|field| super::parameter(field, "r"));
+        assert_eq!((answer.status, remaining), (200, Some(left)), "{answer:?}");
     }
     assert_eq!(ask(Client::FIRST, "k-1").status, 429);
     assert_eq!(ask(Client::FIRST, "k-2").status, 200, "each key has its own");

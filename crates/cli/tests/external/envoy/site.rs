@@ -53,8 +53,8 @@ impl Site {
     pub(crate) fn exhaust(&self, client: Client) {
         for left in [2, 1, 0] {
             let answer = self.ask(client, &SEARCH);
-            let told = answer.header("ratelimit").and_then(|field| parameter(field, "r"));
-            assert_eq!((answer.status, told), (200, Some(left)), "{answer:?}");
+            let remaining = answer.header("ratelimit").and_then(|field| parameter(field, "r"));
+            assert_eq!((answer.status, remaining), (200, Some(left)), "{answer:?}");
         }
     }
 

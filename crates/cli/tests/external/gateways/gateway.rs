@@ -86,15 +86,15 @@ impl Gateway {
         const ATTEMPTS: usize = 3;
         // It cannot be told to choose a port, and the one that was free may be taken before it has
         // it.
-        let mut said = String::new();
+        let mut error = String::new();
         for _ in 0..ATTEMPTS {
             let mut running = self.spawn(service, upstream);
             match running.wait_until_it_answers() {
                 Ok(()) => return running,
-                Err(why) => said = why,
+                Err(why) => error = why,
             }
         }
-        panic!("{} did not start: {said}", self.name);
+        panic!("{} did not start: {error}", self.name);
     }
 
     fn spawn(&self, service: u16, upstream: u16) -> Running {

@@ -52,9 +52,9 @@ pub(crate) fn bodies_and_queries_pass(gateway: &'static Gateway) {
     let request = Request { method: "PUT", target: "/files/a%2Fb?x=1&y=%20", headers: &[], body: &body };
     let answer = site.ask(Client::FIRST, &request);
     assert_eq!(answer.status, 200);
-    let seen = site.upstream.last();
-    assert_eq!((seen.method.as_str(), seen.target.as_str()), ("PUT", request.target));
-    assert!(seen.body == body, "the body has changed on its way: {} bytes arrived", seen.body.len());
+    let received = site.upstream.last();
+    assert_eq!((received.method.as_str(), received.target.as_str()), ("PUT", request.target));
+    assert!(received.body == body, "the body has changed on its way: {} bytes arrived", received.body.len());
     let (line, echoed) = answer.body.split_at(answer.body.len() - body.len());
     assert_eq!(line, format!("PUT {}\n", request.target).as_bytes());
     assert!(echoed == body, "the answer has changed on its way");

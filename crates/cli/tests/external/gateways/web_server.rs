@@ -51,10 +51,10 @@ impl WebServer {
         let mut server = Self { child, port: 0, _folder: folder };
         // Starting ProtocolHandler ["http-nio-127.0.0.1-auto-1-43121"]
         server.port = server.wait_for_port(|| {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            let line = said.lines().find(|line| line.contains("Starting ProtocolHandler"))?.to_owned();
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            let line = text.lines().find(|line| line.contains("Starting ProtocolHandler"))?.to_owned();
             // What follows is said once it answers.
-            said.contains("Server startup").then_some(())?;
+            text.contains("Server startup").then_some(())?;
             line.trim_end_matches(['"', ']']).rsplit('-').next()?.parse().ok()
         });
         server

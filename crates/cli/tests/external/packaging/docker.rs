@@ -30,8 +30,8 @@ fn exec(text: &str) -> Vec<String> {
 fn a_linter_finds_nothing() {
     let hadolint = std::env::var("SLIDEGATE_HADOLINT")
         .expect("SLIDEGATE_HADOLINT is not set: the path of hadolint. scripts/test installs it (need_packaging_tools)");
-    let said = passes(&hadolint, &["--failure-threshold", "style", "packaging/Dockerfile"]);
-    assert_eq!(said, "");
+    let output = passes(&hadolint, &["--failure-threshold", "style", "packaging/Dockerfile"]);
+    assert_eq!(output, "");
 }
 
 #[test]

@@ -24,8 +24,8 @@ fn systemd_finds_nothing_wrong_with_it() {
     // systemd looks whether the program is there.
     let text = read("packaging/slidegate.service").replace("/usr/bin/slidegate", PROGRAM);
     std::fs::write(&unit, text).expect("it can be written");
-    let said = passes("systemd-analyze", &["verify", "--man=no", unit.to_str().expect("UTF-8")]);
-    assert_eq!(said, "");
+    let output = passes("systemd-analyze", &["verify", "--man=no", unit.to_str().expect("UTF-8")]);
+    assert_eq!(output, "");
 }
 
 #[test]

@@ -22,16 +22,16 @@ fn check(expression: &Expression, samples: &Samples) {
     for one in &named {
         assert!(samples.has(&one.metric), "there is no {}: {expression:?}", one.metric);
         for (label, values) in one.labels.iter().filter(|(label, _)| !OWN.contains(&label.as_str())) {
-            let known = samples.values(&one.metric, label);
-            let known = known.unwrap_or_else(|| panic!("{} has no label {label}", one.metric));
-            let missing = values.iter().find(|value| !known.contains(*value));
-            assert_eq!(missing, None, "{}: {label} is one of {known:?}", one.metric);
+            let present = samples.values(&one.metric, label);
+            let present = present.unwrap_or_else(|| panic!("{} has no label {label}", one.metric));
+            let missing = values.iter().find(|value| !present.contains(*value));
+            assert_eq!(missing, None, "{}: {label} is one of {present:?}", one.metric);
         }
     }
-    for label in displayed_labels(&expression.text).into_iter().chain(displayed_labels(&expression.shown)) {
-        let is_known = OWN.contains(&label.as_str())
+    for label in displayed_labels(&expression.text).into_iter().chain(displayed_labels(&expression.legend)) {
+        let is_common = OWN.contains(&label.as_str())
             || named.iter().all(|one| samples.values(&one.metric, &label).is_some());
-        assert!(is_known, "not all have the label {label}: {expression:?}");
+        assert!(is_common, "not all have the label {label}: {expression:?}");
     }
 }
 

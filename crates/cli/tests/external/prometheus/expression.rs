@@ -8,7 +8,7 @@ use crate::prometheus::read;
 #[derive(Debug)]
 pub(crate) struct Expression {
     pub(crate) text: String,
-    pub(crate) shown: String,
+    pub(crate) legend: String,
 }
 
 pub(crate) fn dashboard() -> Value {
@@ -22,7 +22,7 @@ pub(crate) fn of_dashboard() -> Vec<Expression> {
     let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
     let text = |target: &Value, field: &str| target[field].as_str().unwrap_or_default().to_owned();
     targets
-        .map(|target| Expression { text: text(target, "expr"), shown: text(target, "legendFormat") })
+        .map(|target| Expression { text: text(target, "expr"), legend: text(target, "legendFormat") })
         .collect()
 }
 
@@ -31,8 +31,8 @@ pub(crate) fn of_alerts() -> Vec<(String, Expression)> {
     let file = read("contrib/prometheus/alerts.yaml");
     let alerts = file.split("- alert: ").skip(1).map(|alert| {
         let (name, rest) = alert.split_once('\n').expect("a name");
-        let (text, shown) = rest.split_once("annotations:").expect("annotations");
-        (name.to_owned(), Expression { text: text.to_owned(), shown: shown.to_owned() })
+        let (text, legend) = rest.split_once("annotations:").expect("annotations");
+        (name.to_owned(), Expression { text: text.to_owned(), legend: legend.to_owned() })
     });
     alerts.collect()
 }

@@ -12,9 +12,9 @@ impl Samples {
         let lines = scrapes.into_iter().flat_map(str::lines);
         for line in lines.filter(|line| !line.starts_with('#')) {
             let name = line.split(['{', ' ']).next().unwrap_or_default();
-            let known = samples.0.entry(name.to_owned()).or_default();
+            let of_metric = samples.0.entry(name.to_owned()).or_default();
             for (label, value) in labels(&line[name.len()..]) {
-                known.entry(label).or_default().insert(value);
+                of_metric.entry(label).or_default().insert(value);
             }
         }
         samples

@@ -8,11 +8,11 @@ use crate::resp_clients::session::Reply;
 
 const TOKEN: &str = "correct-horse-battery";
 
-fn enter(user: Option<&'static str>, password: Option<&'static str>, heard: impl Fn(Client, Reply)) {
+fn enter(user: Option<&'static str>, password: Option<&'static str>, verify: impl Fn(Client, Reply)) {
     let service = Service::start_with(&["--token", TOKEN]);
     for (client, protocol) in ALL.into_iter().flat_map(|client| BOTH.map(|protocol| (client, protocol))) {
         let entry = Entry { user, password, ..Entry::of(service.at, protocol) };
-        heard(client, client.enter(entry).ask("ECHO hello"));
+        verify(client, client.enter(entry).ask("ECHO hello"));
     }
 }
 
@@ -20,7 +20,7 @@ fn enter(user: Option<&'static str>, password: Option<&'static str>, heard: impl
 fn who_has_it_comes_in() {
     for user in [None, Some("default")] {
         enter(user, Some(TOKEN), |client, reply| {
-            assert_eq!(reply, Reply::Said(json!("hello")), "{client:?}");
+            assert_eq!(reply, Reply::Value(json!("hello")), "{client:?}");
         });
     }
 }
@@ -30,9 +30,9 @@ fn who_has_not_does_not() {
     enter(None, None, |client, reply| {
         // In the third version the first command is a greeting, which has words of its own.
         let words = ["NOAUTH ", "Authentication required.", "HELLO must be called"];
-        let told =
+        let is_refused =
             matches!(&reply, Reply::Refused(text) if words.iter().any(|words| text.starts_with(words)));
-        assert!(told, "{client:?}: {reply:?}");
+        assert!(is_refused, "{client:?}: {reply:?}");
     });
     for (user, password) in
         [(None, "wrong"), (Some("default"), "correct-horse-batter"), (Some("mallory"), TOKEN)]

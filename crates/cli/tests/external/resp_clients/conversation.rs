@@ -102,15 +102,15 @@ fn every_client_hears_the_same() {
 
 fn is_due(client: Client, reply: &Reply, due: &Due) -> bool {
     match (reply, due) {
-        (Reply::Said(said), Due::Exactly(value)) => said == value,
-        (Reply::Said(Value::Array(said)), Due::Numbers(numbers)) => {
-            let fits = |(said, number): (&Value, &Number)| match *number {
-                Is(number) => said.as_i64() == Some(number),
-                UpTo(most) => said.as_i64().is_some_and(|said| (1..=most).contains(&said)),
+        (Reply::Value(found), Due::Exactly(value)) => found == value,
+        (Reply::Value(Value::Array(found)), Due::Numbers(numbers)) => {
+            let fits = |(found, number): (&Value, &Number)| match *number {
+                Is(number) => found.as_i64() == Some(number),
+                UpTo(most) => found.as_i64().is_some_and(|found| (1..=most).contains(&found)),
             };
-            said.len() == numbers.len() && said.iter().zip(numbers).all(fits)
+            found.len() == numbers.len() && found.iter().zip(numbers).all(fits)
         }
-        (Reply::Refused(said), Due::Error(text)) => *said == client.tells(text),
+        (Reply::Refused(found), Due::Error(text)) => *found == client.tells(text),
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 const Redis = require("ioredis");
 
-const reply = (error, value) => (error ? { error: error.message } : { said: value });
+const reply = (error, value) => (error ? { error: error.message } : { value });
 
 async function ask(redis, commands) {
   if (commands.length === 1) {
@@ -21,13 +21,13 @@ async function main() {
   let redis;
   let refusal;
   for await (const line of require("readline").createInterface({ input: process.stdin })) {
-    const said = JSON.parse(line);
+    const input = JSON.parse(line);
     if (redis === undefined) {
-      const { port, protocol, user, password } = said;
+      const { port, protocol, user, password } = input;
       redis = new Redis({ host: "127.0.0.1", port, protocol, username: user, password });
       refusal = refused(redis);
     } else {
-      console.log(JSON.stringify(await Promise.race([ask(redis, said), refusal])));
+      console.log(JSON.stringify(await Promise.race([ask(redis, input), refusal])));
     }
   }
   redis.disconnect();

@@ -10,7 +10,7 @@ const LOOK: &str = "SG.CHECK 0 path /jobs user alice";
 
 fn charge(session: &mut Session, cost: u32) -> String {
     match session.ask(&format!("SG.CHECK {cost} path /jobs user alice PERMIT")) {
-        Reply::Said(Value::Array(items)) if items.len() == 6 => {
+        Reply::Value(Value::Array(items)) if items.len() == 6 => {
             assert_eq!((&items[0], &items[4]), (&json!(1), &json!(DAY_MS)));
             items[5].as_str().expect("a permit").to_owned()
         }
@@ -20,7 +20,7 @@ fn charge(session: &mut Session, cost: u32) -> String {
 
 fn reply(session: &mut Session, command: &str) -> Value {
     match session.ask(command) {
-        Reply::Said(value) => value,
+        Reply::Value(value) => value,
         Reply::Refused(error) => panic!("{command}: {error}"),
     }
 }
@@ -46,8 +46,8 @@ fn permits_are_good_once() {
 fn no_permit_is_nil() {
     everybody(|client, session| {
         let reply = session.ask("SG.CHECK 1 method POST path /login ip 203.0.113.7 PERMIT");
-        assert_eq!(reply, Reply::Said(json!([1, 2, 1, 0, DAY_MS, null])), "{client:?}");
+        assert_eq!(reply, Reply::Value(json!([1, 2, 1, 0, DAY_MS, null])), "{client:?}");
         let reply = session.ask("SG.CHECK 11 path /jobs user alice PERMIT");
-        assert_eq!(reply, Reply::Said(json!([0, 10, 10, -1, 0, null])), "{client:?}");
+        assert_eq!(reply, Reply::Value(json!([0, 10, 10, -1, 0, null])), "{client:?}");
     });
 }

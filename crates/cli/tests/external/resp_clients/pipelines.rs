@@ -24,15 +24,15 @@ fn replies_come_in_order() {
                         (50, &*client.tells("ERR value is not an integer or out of range"))
                     );
                 }
-                Reply::Said(said) => {
+                Reply::Value(numbers) => {
                     let remaining = 59 - i64::from(admitted);
                     let expected = if remaining >= 0 { (1, remaining) } else { (0, 0) };
                     assert_eq!(
-                        (said[0].as_i64(), said[2].as_i64()),
+                        (numbers[0].as_i64(), numbers[2].as_i64()),
                         (Some(expected.0), Some(expected.1)),
                         "{client:?} {index}"
                     );
-                    admitted += said[0].as_i64().map_or(0, |allowed| allowed as u32);
+                    admitted += numbers[0].as_i64().map_or(0, |allowed| allowed as u32);
                 }
             }
         }
@@ -57,8 +57,8 @@ fn a_hundred_thousand_commands_through_redis_cli() {
     stdin.write_all(&command.repeat(COMMANDS)).expect("redis-cli reads");
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains(&format!("errors: 0, replies: {COMMANDS}")), "{output:?}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains(&format!("errors: 0, replies: {COMMANDS}")), "{output:?}");
     let look = redis_cli(service.at)
         .args(["SG.LIMIT", "crowd", "70000", "3600000", "0"])
         .output()

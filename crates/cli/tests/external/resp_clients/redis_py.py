@@ -1,4 +1,4 @@
-"""Says with redis-py what it is told to, a line of JSON at a time, and prints what came back, a line of JSON for each."""
+"""Sends commands with redis-py, one per line of JSON, and prints each reply as a line of JSON."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from redis.retry import Retry
 def reply(value):
     if isinstance(value, redis.RedisError):
         return {"error": str(value)}
-    return {"said": value}
+    return {"value": value}
 
 
 def ask(client, commands):

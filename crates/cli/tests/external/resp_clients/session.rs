@@ -15,7 +15,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// What a client was told.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Reply {
-    Said(Value),
+    Value(Value),
     Refused(String),
 }
 
@@ -67,7 +67,7 @@ impl Session {
     /// Five numbers.
     pub(crate) fn numbers(&mut self, command: &str) -> Vec<i64> {
         match self.ask(command) {
-            Reply::Said(Value::Array(items)) => items.iter().filter_map(Value::as_i64).collect(),
+            Reply::Value(Value::Array(items)) => items.iter().filter_map(Value::as_i64).collect(),
             other => panic!("{command}: {other:?}"),
         }
     }
@@ -97,13 +97,13 @@ fn from_redis_cli(line: &str) -> Reply {
     let (json, is_error) = line.strip_prefix("error:").map_or((line, false), |text| (text, true));
     match serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {line}")) {
         Value::String(error) if is_error => Reply::Refused(error),
-        said => Reply::Said(said),
+        value => Reply::Value(value),
     }
 }
 
 fn from_driver(reply: &Value) -> Reply {
     match reply["error"].as_str() {
         Some(error) => Reply::Refused(error.to_owned()),
-        None => Reply::Said(reply["said"].clone()),
+        None => Reply::Value(reply["value"].clone()),
     }
 }

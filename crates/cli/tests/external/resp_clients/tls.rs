@@ -26,14 +26,14 @@ fn every_client_speaks_tls() {
     let node_says = format!(
         "const tls = {{ ca: require('fs').readFileSync({ca:?}) }};
          const redis = new (require('ioredis'))({{ port: {port}, tls }});
-         redis.echo('ioredis').then((said) => {{ console.log(said); redis.disconnect(); }});"
+         redis.echo('ioredis').then((text) => {{ console.log(text); redis.disconnect(); }});"
     );
     let mut clients = [redis_cli(service.at), python(), node()];
     clients[0].args(["--tls", "--cacert", &ca, "ECHO", "redis-cli"]);
     clients[1].args(["-c", &python_says]);
     clients[2].args(["-e", &node_says]);
-    for (mut client, said) in clients.into_iter().zip(["redis-cli\n", "redis-py\n", "ioredis\n"]) {
+    for (mut client, expected) in clients.into_iter().zip(["redis-cli\n", "redis-py\n", "ioredis\n"]) {
         let output = client.output().expect("a client");
-        assert_eq!(String::from_utf8_lossy(&output.stdout), said, "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{output:?}");
     }
 }

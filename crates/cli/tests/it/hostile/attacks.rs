@@ -166,9 +166,9 @@ async fn connect_with_little_room(server: SocketAddr) -> TcpStream {
 
 /// What is said until the end, which has to come.
 pub(crate) async fn until_ended(stream: &mut TcpStream) -> Vec<u8> {
-    let mut said = Vec::new();
-    let _reset = timeout(OVER, stream.read_to_end(&mut said)).await.expect("it is cut off");
-    said
+    let mut answer = Vec::new();
+    let _reset = timeout(OVER, stream.read_to_end(&mut answer)).await.expect("it is cut off");
+    answer
 }
 
 /// Nobody was cut off before the time.

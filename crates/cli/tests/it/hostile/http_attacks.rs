@@ -50,10 +50,10 @@ async fn trickle(server: SocketAddr) -> String {
             sleep(Duration::from_secs(1)).await;
         }
     });
-    let mut said = Vec::new();
-    let _reset = timeout(OVER, reading.read_to_end(&mut said)).await.expect("it is cut off");
+    let mut answer = Vec::new();
+    let _reset = timeout(OVER, reading.read_to_end(&mut answer)).await.expect("it is cut off");
     drip.abort();
-    in_time(&[(said, began.elapsed())])
+    in_time(&[(answer, began.elapsed())])
 }
 
 /// As fast as it can be sent, from ten at a time, until the server does not want more.
@@ -72,9 +72,9 @@ async fn large_bodies(server: SocketAddr) -> String {
                 }
                 sent_bytes
             });
-            let mut said = Vec::new();
-            let _reset = timeout(OVER, reading.read_to_end(&mut said)).await.expect("it is cut off");
-            assert!(said.starts_with(b"HTTP/1.1 413 "), "{}", said.escape_ascii());
+            let mut answer = Vec::new();
+            let _reset = timeout(OVER, reading.read_to_end(&mut answer)).await.expect("it is cut off");
+            assert!(answer.starts_with(b"HTTP/1.1 413 "), "{}", answer.escape_ascii());
             sender.await.expect("it ends")
         });
     }
@@ -117,29 +117,29 @@ async fn many(server: SocketAddr) -> String {
         streams.extend(timeout(OVER, TcpStream::connect(server)).await.expect("an answer of the system"));
     }
     let opened = streams.len();
-    let asked = std::mem::take(&mut streams).into_iter().map(|mut stream| async move {
+    let readers = std::mem::take(&mut streams).into_iter().map(|mut stream| async move {
         let _closed = stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n").await;
         until_ended(&mut stream).await
     });
-    let ended: Vec<_> = asked.collect::<JoinSet<_>>().join_all().await;
-    let told = ended.iter().filter(|said| !said.is_empty()).count();
-    format!("{opened} were opened, {told} were told something, all have ended")
+    let ended: Vec<_> = readers.collect::<JoinSet<_>>().join_all().await;
+    let answered = ended.iter().filter(|answer| !answer.is_empty()).count();
+    format!("{opened} were opened, {answered} were told something, all have ended")
 }
 
 /// Nobody was cut off before the time, and whoever had begun was told.
 fn in_time(ended: &[(Vec<u8>, Duration)]) -> String {
-    let mute = ended.iter().filter(|(said, _)| said.is_empty()).count();
+    let mute = ended.iter().filter(|(answer, _)| answer.is_empty()).count();
     assert_eq!(mute, 0, "were told nothing");
     in_time_if_read(ended)
 }
 
 /// The same where a server that has too little time may not have come to read what was begun.
 fn in_time_if_read(ended: &[(Vec<u8>, Duration)]) -> String {
-    for (said, after) in ended {
-        assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 408 "), "{}", said.escape_ascii());
+    for (answer, after) in ended {
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 408 "), "{}", answer.escape_ascii());
         assert!(*after >= TIME, "after {after:?}");
     }
-    let told = ended.iter().filter(|(said, _)| !said.is_empty()).count();
+    let answered = ended.iter().filter(|(answer, _)| !answer.is_empty()).count();
     let last = ended.iter().map(|(_, after)| *after).max().unwrap_or_default();
-    format!("all {} were cut off and {told} of them told 408, the last after {last:.1?}", ended.len())
+    format!("all {} were cut off and {answered} of them told 408, the last after {last:.1?}", ended.len())
 }

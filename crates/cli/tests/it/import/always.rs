@@ -118,11 +118,14 @@ fn what_is_printed_is_a_policy() {
     prove_part(10, generate, |(system, text), _| {
         let input = file(text);
         let ended = run(&["import", system, path(&input)]);
-        let said = unwrapped(&ended.stderr);
-        slidegate_testkit::ensure!(!said.contains("fault") && !said.contains("panicked"), "{said}\n{text}");
+        let stderr = unwrapped(&ended.stderr);
+        slidegate_testkit::ensure!(
+            !stderr.contains("fault") && !stderr.contains("panicked"),
+            "{stderr}\n{text}"
+        );
         match ended.code {
             Some(0) => Policy::parse("it", &ended.stdout).map(|_| ()).map_err(|errors| errors.to_string()),
-            Some(1) if said.contains(path(&input)) && ended.stdout.is_empty() => Ok(()),
+            Some(1) if stderr.contains(path(&input)) && ended.stdout.is_empty() => Ok(()),
             _ => Err(format!("{ended:?}")),
         }
     });

@@ -65,7 +65,7 @@ impl Condition {
 
     /// An attribute that is not there makes any condition on it false.
     fn holds(&self, attributes: &[(&str, &str)]) -> bool {
-        let get = |name: &str| attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let get = |name: &str| attributes.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
         match self {
             C::Is(name, value) => get(name) == Some(*value),
             C::IsNot(name, value) => get(name).is_some_and(|own| own != *value),
@@ -126,16 +126,15 @@ fn conditions_hold_when_they_should() {
         let input = file(&limit.text);
         let ended = run(&["import", "limitador", path(&input)]);
         slidegate_testkit::ensure!(ended.code == Some(0), "{ended:?}");
-        let asked_once = limit.conditions.iter().filter_map(Condition::is_positive).collect::<Vec<_>>();
+        let tests = limit.conditions.iter().filter_map(Condition::is_positive).collect::<Vec<_>>();
         let is_twice = |(index, (name, test)): (usize, &(&str, String))| {
-            asked_once[..index].iter().any(|(known, other)| known == name && other != test)
+            tests[..index].iter().any(|(key, other)| key == name && other != test)
         };
-        let left_out = asked_once.iter().enumerate().any(is_twice);
+        let left_out = tests.iter().enumerate().any(is_twice);
         slidegate_testkit::ensure!(left_out != ended.stderr.is_empty(), "{ended:?}");
         let policy = ConvertedPolicy::new(&ended.stdout);
         for request in requests {
-            let has_variable =
-                limit.variable.is_none_or(|name| request.iter().any(|(known, _)| *known == name));
+            let has_variable = limit.variable.is_none_or(|name| request.iter().any(|(key, _)| *key == name));
             let applies = has_variable && limit.conditions.iter().all(|condition| condition.holds(request));
             let expected = if applies && !left_out { Came::Fail } else { Came::Free };
             let attributes: Vec<_> = [("domain", "n")].into_iter().chain(request.iter().copied()).collect();

@@ -42,8 +42,8 @@ fn what_is_no_policy_is_not_printed() {
     }
     let ended = run(&["import", "envoy", path(&file(&many))]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
-    let said = super::wrong::unwrapped(&ended.stderr);
-    assert!(said.contains("the maximum is 1 MiB") && said.contains("split the file"), "{said}");
+    let stderr = super::wrong::unwrapped(&ended.stderr);
+    assert!(stderr.contains("the maximum is 1 MiB") && stderr.contains("split the file"), "{stderr}");
 }
 
 /// Texts of any kind come through as they are, and numbers as large as they get.

@@ -28,7 +28,7 @@ enum Step {
 /// Keys by level; a request may have them in any order.
 const KEYS: [&[&str]; 3] = [&["a", "b"], &["c", "d"], &["e"]];
 const VALUES: [&str; 9] = ["", "", "x", "xy", "xyz", "x*", "xy*", "*", "z"];
-const ASKED: [&str; 7] = ["x", "xy", "xyz", "xq", "z", "q", ""];
+const REQUEST_VALUES: [&str; 7] = ["x", "xy", "xyz", "xq", "z", "q", ""];
 
 fn level(rng: &Rng, depth: usize) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
@@ -58,8 +58,8 @@ fn generate(rng: &Rng) -> (Vec<Node>, Vec<Step>) {
         let keys = (0..depth).map(|level| if rng.one_in(12) { "c" } else { rng.pick(KEYS[level]) });
         let mut entries: Vec<(&str, &str)> = Vec::new();
         for key in keys {
-            if !entries.iter().any(|(known, _)| *known == key) {
-                entries.push((key, rng.pick(&ASKED)));
+            if !entries.iter().any(|(other, _)| *other == key) {
+                entries.push((key, rng.pick(&REQUEST_VALUES)));
             }
         }
         Step::Ask(entries)

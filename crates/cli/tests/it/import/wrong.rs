@@ -129,11 +129,11 @@ fn errors_say_what_is_wrong_and_where() {
     for (system, text, place, what) in TABLE {
         let ended = from_stdin(system, text);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{text}\n{ended:?}");
-        let said = unwrapped(&ended.stderr);
+        let stderr = unwrapped(&ended.stderr);
         for expected in [&format!("[standard input:{place}]"), what] {
-            assert!(said.contains(expected), "{expected} is not in\n{said}\nof\n{text}");
+            assert!(stderr.contains(expected), "{expected} is not in\n{stderr}\nof\n{text}");
         }
-        assert!(said.contains("help: "), "{said}");
+        assert!(stderr.contains("help: "), "{stderr}");
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Generation {
     /// Before it was written.
     pub(crate) put_at: Instant,
     /// When it was first known to decide, and the one before it no more.
-    pub(crate) seen_at: Instant,
+    pub(crate) active_at: Instant,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,17 +79,19 @@ pub(crate) fn judge(answers: &[Answered], generations: &[Generation], paused: &[
         let Some(index) = generations.iter().position(|one| Some(one.quota) == quota) else {
             // It takes a moment until what settled in part is put right.
             let since = |from: &Instant| received_at >= *from;
-            let next =
-                |from: &Instant| generations.iter().map(|one| one.seen_at).find(|seen_at| seen_at > from);
-            let was_paused =
-                paused.iter().any(|(from, _)| since(from) && next(from).is_none_or(|seen| sent_at <= seen));
+            let next = |from: &Instant| {
+                generations.iter().map(|one| one.active_at).find(|active_at| active_at > from)
+            };
+            let was_paused = paused
+                .iter()
+                .any(|(from, _)| since(from) && next(from).is_none_or(|active_at| sent_at <= active_at));
             assert!(was_paused, "no policy that was right says this: {answer:?}");
             uncounted += u64::from(quota.is_none() || status != 200);
             continue;
         };
         assert_eq!(status, 200, "no quota is used up: {answer:?}");
         assert!(received_at >= generations[index].put_at, "it was not written yet: {answer:?}");
-        let replaced_at = generations.get(index + 1).map(|next| next.seen_at);
+        let replaced_at = generations.get(index + 1).map(|next| next.active_at);
         assert!(
             replaced_at.is_none_or(|replaced_at| sent_at <= replaced_at),
             "it was replaced before: {answer:?}"

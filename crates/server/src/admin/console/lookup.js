@@ -5,7 +5,7 @@ let lookAttributes = null;
 let inspected = null;
 /** Number of requests, and the last one whose response is displayed. */
 let lookTurn = 0;
-let lookShown = 0;
+let renderedLook = 0;
 
 /** Address of a subject within this page. */
 function lookAddress(rule, subject) {
@@ -44,8 +44,8 @@ async function look() {
     message = error.message;
   }
   // Another subject is in view now, or a newer response came first.
-  if (request !== inspected || turn < lookShown) return;
-  lookShown = turn;
+  if (request !== inspected || turn < renderedLook) return;
+  renderedLook = turn;
   write(at('look-message'), message && sentence(message));
   show(at('look-message'), Boolean(message));
   renderSubjects(answer.subjects);
@@ -88,8 +88,8 @@ function fillSubject(card, subject) {
   if (!/^all (requests|others)$/.test(subject.applies_to)) badges.push([subject.applies_to, null]);
   if (subject.source !== 'store') badges.push([`${subject.source}: the store is unavailable`, 'bad']);
   const place = card.querySelector('.badges');
-  if (place.dataset.shown !== JSON.stringify(badges)) {
-    place.dataset.shown = JSON.stringify(badges);
+  if (place.dataset.rendered !== JSON.stringify(badges)) {
+    place.dataset.rendered = JSON.stringify(badges);
     place.replaceChildren(...badges.flatMap(([text, tone]) => [badge(text, tone), ' ']));
   }
   subject.limits.forEach((limit, index) => fillLimit(card.querySelectorAll('tbody tr')[index], limit, subject.looked_at_ms));

@@ -4,7 +4,7 @@ const VIEWS = ['live', 'rules', 'look', 'overrides'];
 const THEME = 'slidegate-theme';
 const history = new History();
 const system = matchMedia('(prefers-color-scheme: dark)');
-let shownView = '';
+let currentView = '';
 let lastFrame = null;
 let isPaused = false;
 /** Whether the page waits for a token. */
@@ -26,17 +26,17 @@ function paintTheme() {
 function route() {
   const [name, query] = location.hash.slice(1).split('?');
   // The skip link: the browser has moved the focus already.
-  if (isLocked || (name === 'main' && shownView)) return;
-  const isFirst = !shownView;
-  shownView = VIEWS.includes(name) ? name : 'live';
+  if (isLocked || (name === 'main' && currentView)) return;
+  const isFirst = !currentView;
+  currentView = VIEWS.includes(name) ? name : 'live';
   const parameters = new URLSearchParams(query ?? '');
-  showView(shownView);
+  showView(currentView);
   if (!isFirst) focusTitle();
   if (!isFirst) scrollTo(0, 0);
-  if (shownView === 'look') goToSubject(parameters);
-  if (shownView === 'overrides') overrides = null;
+  if (currentView === 'look') goToSubject(parameters);
+  if (currentView === 'overrides') overrides = null;
   if (lastFrame) render(lastFrame);
-  if (shownView === 'rules' && parameters.get('rule')) goToRule(parameters.get('rule'));
+  if (currentView === 'rules' && parameters.get('rule')) goToRule(parameters.get('rule'));
 }
 
 function showView(name) {
@@ -98,9 +98,9 @@ function showToken() {
 function leaveSignIn() {
   isLocked = false;
   showToken();
-  shownView = '';
+  currentView = '';
   route();
-  at(`${shownView}-title`).focus();
+  at(`${currentView}-title`).focus();
 }
 
 function take(name, data) {
@@ -119,18 +119,18 @@ function take(name, data) {
 
 /** Renders a frame in the current view. */
 function render(frame) {
-  if (shownView === 'live') {
+  if (currentView === 'live') {
     live.render(frame);
     renderTop('denied', frame);
     renderTop('near', frame);
     if (frame.near_miss_percent != null) write(at('near-limit'), `at most ${frame.near_miss_percent} % left`);
     renderLines(frame, history);
   }
-  if (shownView === 'rules') {
+  if (currentView === 'rules') {
     renderPolicyState(frame);
     renderCounts(frame);
   }
-  if (shownView === 'look') look();
+  if (currentView === 'look') look();
   followOverrides(frame);
 }
 

@@ -40,7 +40,7 @@ function followOverrides(frame) {
   const { active } = frame.overrides;
   show(at('overrides-count'), active > 0);
   write(at('overrides-count'), String(active));
-  if (shownView !== 'overrides') return;
+  if (currentView !== 'overrides') return;
   if (!overrides || overrides.some((one) => one.expires_at_ms <= serverNow())) readOverrides();
   else renderOverrides();
 }

@@ -32,8 +32,8 @@ function set(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
 }
 
-function show(element, isShown) {
-  if (element.hidden === isShown) element.hidden = !isShown;
+function show(element, isVisible) {
+  if (element.hidden === isVisible) element.hidden = !isVisible;
 }
 
 function badge(text, tone) {
@@ -47,8 +47,8 @@ function swatch(name) {
 
 /** Replaces a list by `[term, description]` pairs; a description is text or elements. */
 function facts(list, pairs) {
-  const shown = pairs.filter(([, description]) => description != null && description !== '');
-  list.replaceChildren(...shown.map(([term, description]) => make('div', {}, make('dt', {}, term), make('dd', {}, ...[description].flat()))));
+  const filled = pairs.filter(([, description]) => description != null && description !== '');
+  list.replaceChildren(...filled.map(([term, description]) => make('div', {}, make('dt', {}, term), make('dd', {}, ...[description].flat()))));
 }
 
 /** The same for changing numbers: elements stay, texts change. */
@@ -61,7 +61,7 @@ function numbers(list, pairs) {
 
 /** Moves the focus to the title, if the focused element is gone. */
 function focusTitle() {
-  at(`${shownView}-title`).focus({ preventScroll: true });
+  at(`${currentView}-title`).focus({ preventScroll: true });
 }
 
 /** Replaces children, also if the focus is on one of them. */
@@ -78,7 +78,7 @@ function replace(place, ...children) {
 function rows(table, items, { key, create, update, empty }) {
   const body = table.tBodies[0];
   const old = new Map([...body.rows].filter((row) => row.dataset.key).map((row) => [row.dataset.key, row]));
-  const isHeld = old.size > 0 && body.matches(':hover, :focus-within');
+  const isFocused = old.size > 0 && body.matches(':hover, :focus-within');
   const times = new Map();
   const wanted = items.map((item) => {
     // Two items with the same key have a row each.
@@ -92,7 +92,7 @@ function rows(table, items, { key, create, update, empty }) {
   if (!wanted.length) {
     if (!body.querySelector('.empty')) replace(body, make('tr', {}, make('td', { class: 'empty', colspan: table.tHead.rows[0].cells.length })));
     write(body.querySelector('.empty'), empty);
-  } else if (isHeld) {
+  } else if (isFocused) {
     hold(body, wanted);
   } else if (wanted.length !== body.rows.length || wanted.some((row, index) => body.rows[index] !== row)) {
     body.replaceChildren(...wanted);
@@ -104,8 +104,8 @@ function hold(body, wanted) {
   body.append(...wanted.filter((row) => !row.isConnected));
   if (body.rows.length <= 2 * wanted.length) return;
   const all = [...body.rows];
-  const held = all.findLastIndex((row) => row.matches(':hover, :focus-within'));
-  all.slice(held + 1).filter((row) => !wanted.includes(row)).forEach((row) => row.remove());
+  const focused = all.findLastIndex((row) => row.matches(':hover, :focus-within'));
+  all.slice(focused + 1).filter((row) => !wanted.includes(row)).forEach((row) => row.remove());
 }
 
 /** Cell with a label, which narrow screens display. */

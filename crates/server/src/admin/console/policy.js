@@ -19,19 +19,19 @@ async function followPolicy(frame) {
   // A newer policy is being loaded.
   if (policyRead !== wanted) return;
   policy = answer;
-  delete at('policy').dataset.shown;
+  delete at('policy').dataset.rendered;
   renderPolicyState(lastFrame);
   renderRules();
   fillRuleChoices();
-  if (shownView === 'overrides') readOverrides();
+  if (currentView === 'overrides') readOverrides();
 }
 
 function renderPolicyState(frame) {
   if (!policy) return;
   const { last_ok: isOk, last_error: error, loaded_at_ms: loaded } = frame.policy;
-  const shown = JSON.stringify([policyRead, isOk, error]);
-  if (at('policy').dataset.shown === shown) return;
-  at('policy').dataset.shown = shown;
+  const rendered = JSON.stringify([policyRead, isOk, error]);
+  if (at('policy').dataset.rendered === rendered) return;
+  at('policy').dataset.rendered = rendered;
   facts(at('policy'), [
     ['File', policy.file ? make('span', { class: 'key' }, policy.file) : 'not from a file'],
     ['SHA-256', policy.digest && make('span', { class: 'key' }, policy.digest)],

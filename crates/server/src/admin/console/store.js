@@ -17,9 +17,9 @@ function renderStore({ store, policy, overrides, ready, viewers }) {
     ['Viewers', count(viewers)],
   ];
   const own = store.kind === 'memory' ? memory(store) : [['Failures', count(store.failures)]];
-  const shown = JSON.stringify([store, policy.last_ok, overrides.active, ready, viewers]);
-  if (at('store').dataset.shown === shown) return;
-  at('store').dataset.shown = shown;
+  const rendered = JSON.stringify([store, policy.last_ok, overrides.active, ready, viewers]);
+  if (at('store').dataset.rendered === rendered) return;
+  at('store').dataset.rendered = rendered;
   const list = make('dl', { class: 'facts' });
   facts(list, [['Kind', store.kind === 'memory' ? 'Memory' : 'Redis'], ...more.slice(0, 1), ...own, ...more.slice(1)]);
   const servers = (store.servers ?? []).map(({ server, state, refusal }) => {

@@ -82,8 +82,8 @@ fn beyond_loopback_it_needs_a_token_or_certificates() {
             let checked = check_settings(&server(listen, with));
             assert_eq!(checked.is_ok(), is_enough(with), "{listen} {with:?}");
             if let Err(error) = checked {
-                let said = error.to_string();
-                assert!(said.starts_with("server.admin") && said.contains("token"), "{said}");
+                let message = error.to_string();
+                assert!(message.starts_with("server.admin") && message.contains("token"), "{message}");
             }
         }
     }

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_not_taken_back() {
+    fn an_order_is_not_revoked() {
         let progress = Progress::new();
         for (next, order) in [
             (Order::Go, Order::Go),

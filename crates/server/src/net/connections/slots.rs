@@ -14,7 +14,7 @@ use crate::config::connection_limits::ConnectionLimits;
 /// Slots of a listener.
 #[derive(Default)]
 pub(crate) struct ConnectionSlots {
-    taken: Mutex<SlotTable>,
+    table: Mutex<SlotTable>,
     emptied: Notify,
 }
 
@@ -61,7 +61,7 @@ impl ConnectionSlots {
         address: IpAddr,
     ) -> Result<ConnectionSlot, Shortage> {
         let group = bounds.group(address);
-        let table = &mut *self.taken.lock();
+        let table = &mut *self.table.lock();
         let of_group = table.by_address.get(&group).copied().unwrap_or(0);
         if of_group >= bounds.max_per_address {
             return Err(Shortage::Address);
@@ -77,7 +77,7 @@ impl ConnectionSlots {
 
     /// Slot for a surplus connection; `None` if all are taken.
     pub(crate) fn surplus(self: &Arc<Self>, capacity: Capacity) -> Option<ConnectionSlot> {
-        let table = &mut *self.taken.lock();
+        let table = &mut *self.table.lock();
         if table.surplus >= capacity.surplus {
             return None;
         }
@@ -88,7 +88,7 @@ impl ConnectionSlots {
 
     /// Frees the slot of a connection that is to end. `false` if too many are leaving already.
     pub(super) fn vacate(&self, key: usize, capacity: Capacity) -> bool {
-        let table = &mut *self.taken.lock();
+        let table = &mut *self.table.lock();
         if table.leaving >= capacity.surplus {
             return false;
         }
@@ -103,7 +103,7 @@ impl ConnectionSlots {
     pub(crate) async fn emptied(&self) {
         loop {
             let emptied = self.emptied.notified();
-            if self.taken.lock().all.is_empty() {
+            if self.table.lock().all.is_empty() {
                 return;
             }
             emptied.await;
@@ -140,10 +140,10 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut taken = self.of.taken.lock();
-        let kind = taken.all.remove(self.key);
-        taken.free(kind);
-        if taken.all.is_empty() {
+        let mut table = self.of.table.lock();
+        let kind = table.all.remove(self.key);
+        table.free(kind);
+        if table.all.is_empty() {
             self.of.emptied.notify_waiters();
         }
     }
@@ -165,15 +165,15 @@ mod tests {
         let capacity = Capacity::configured(&bounds);
         let take =
             |last| slots.regular(&bounds, capacity, from(last)).ok().or_else(|| slots.surplus(capacity));
-        let mut taken = vec![take(1), take(1)];
+        let mut occupied = vec![take(1), take(1)];
         assert!(take(1).is_some_and(|slot| slot.is_surplus()), "the third from one address");
-        taken.push(take(2));
-        assert!(taken.iter().flatten().all(|slot| !slot.is_surplus()));
+        occupied.push(take(2));
+        assert!(occupied.iter().flatten().all(|slot| !slot.is_surplus()));
         assert!(take(3).is_some_and(|slot| slot.is_surplus()), "the fourth in all");
-        taken.swap_remove(0);
+        occupied.swap_remove(0);
         assert!(take(1).is_some_and(|slot| !slot.is_surplus()), "one has left");
-        drop(taken);
-        let table = slots.taken.lock();
+        drop(occupied);
+        let table = slots.table.lock();
         assert!(table.all.is_empty() && table.by_address.is_empty());
     }
 

@@ -64,7 +64,7 @@ impl Certificates {
         let mut reload = CertificateReload::default();
         for (setting, read) in reading.await.expect("reading files does not panic") {
             match read {
-                Ok(ReloadOutcome::Taken) => reload.changed.push(setting),
+                Ok(ReloadOutcome::Changed) => reload.changed.push(setting),
                 Ok(ReloadOutcome::Unchanged) => {}
                 Err(error) => reload.errors.push(ConfigError::Tls { setting, error }),
             }

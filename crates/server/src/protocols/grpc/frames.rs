@@ -80,8 +80,8 @@ impl Frames {
         self.preface_bytes -= skipped;
         let mut bytes = &bytes[skipped..];
         while !bytes.is_empty() {
-            let taken = if self.left_bytes > 0 { self.skip(bytes) } else { self.take_head(bytes) };
-            bytes = &bytes[taken..];
+            let length = if self.left_bytes > 0 { self.skip(bytes) } else { self.take_head(bytes) };
+            bytes = &bytes[length..];
         }
         if !self.is_too_large() {
             self.watch.set(self.block());
@@ -94,20 +94,20 @@ impl Frames {
     }
 
     fn skip(&mut self, bytes: &[u8]) -> usize {
-        let taken = self.left_bytes.min(bytes.len());
-        self.left_bytes -= taken;
-        taken
+        let length = self.left_bytes.min(bytes.len());
+        self.left_bytes -= length;
+        length
     }
 
     fn take_head(&mut self, bytes: &[u8]) -> usize {
-        let taken = (HEAD_BYTES - self.head_bytes).min(bytes.len());
-        self.head[self.head_bytes..][..taken].copy_from_slice(&bytes[..taken]);
-        self.head_bytes += taken;
+        let length = (HEAD_BYTES - self.head_bytes).min(bytes.len());
+        self.head[self.head_bytes..][..length].copy_from_slice(&bytes[..length]);
+        self.head_bytes += length;
         if self.head_bytes == HEAD_BYTES {
             self.head_bytes = 0;
             self.begin();
         }
-        taken
+        length
     }
 
     /// Begins the frame whose head is complete.

@@ -85,11 +85,11 @@ async fn collect(
     first: Bytes,
     budget: &MessageBudget<'_>,
 ) -> Result<Bytes, MessageError> {
-    let mut taken = budget.part();
+    let mut reservation = budget.part();
     let mut all = BytesMut::new();
     let mut next = Some(first);
     while let Some(data) = next {
-        if !taken.grow(data.len()) {
+        if !reservation.grow(data.len()) {
             return Err(too_many().into());
         }
         all.extend_from_slice(&data);
@@ -133,12 +133,12 @@ pub(super) struct Messages<'v> {
     body: RecvStream,
     unread: BytesMut,
     max_bytes: usize,
-    taken: ByteReservation<'v>,
+    reservation: ByteReservation<'v>,
 }
 
 impl<'v> Messages<'v> {
     pub(super) fn new(body: RecvStream, budget: &MessageBudget<'v>) -> Self {
-        Self { body, unread: BytesMut::new(), max_bytes: budget.max_bytes, taken: budget.part() }
+        Self { body, unread: BytesMut::new(), max_bytes: budget.max_bytes, reservation: budget.part() }
     }
 
     /// The next message; `None` after the last.
@@ -172,7 +172,7 @@ impl<'v> Messages<'v> {
         let Some(data) = data.map_err(|error| gone(&error))? else { return Ok(MessageRead::Ended) };
         // A failure means that the stream is over, which the next read reports.
         let _over = self.body.flow_control().release_capacity(data.len());
-        if !self.taken.grow(data.len()) {
+        if !self.reservation.grow(data.len()) {
             return Err(too_many());
         }
         self.unread.extend_from_slice(&data);
@@ -184,7 +184,7 @@ impl<'v> Messages<'v> {
         if self.unread.len() < PREFIX_BYTES + length {
             return Ok(None);
         }
-        self.taken.shrink(PREFIX_BYTES + length);
+        self.reservation.shrink(PREFIX_BYTES + length);
         self.unread.advance(PREFIX_BYTES);
         Ok(Some(self.unread.split_to(length).freeze()))
     }

@@ -79,7 +79,7 @@ pub(crate) fn check_content_type(headers: &HeaderMap) -> Result<(), Problem> {
     if media_type.eq_ignore_ascii_case(b"application/json") {
         return Ok(());
     }
-    let given = String::from_utf8_lossy(media_type);
-    let detail = format!("the body is JSON: send Content-Type: application/json, not {given:?}");
+    let sent = String::from_utf8_lossy(media_type);
+    let detail = format!("the body is JSON: send Content-Type: application/json, not {sent:?}");
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail))
 }

@@ -178,9 +178,9 @@ impl<'i> Reader<'i, '_> {
     }
 
     fn take(&mut self, bytes: usize) -> &'i [u8] {
-        let (taken, rest) = mem::take(&mut self.rest).split_at_mut(bytes);
+        let (head, rest) = mem::take(&mut self.rest).split_at_mut(bytes);
         self.rest = rest;
-        taken
+        head
     }
 
     /// Starts all commands that were read.

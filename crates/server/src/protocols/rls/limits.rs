@@ -9,15 +9,15 @@ use super::proto::RateLimitOverride;
 use super::units;
 
 /// Limit of a descriptor, a log; `None` if it admits nothing.
-pub(crate) fn limit(given: &RateLimitOverride) -> Result<Option<Limit>, Failure> {
-    let Some(window_ms) = units::window_ms(given.unit) else {
-        let why = format!("invalid unit {} of a descriptor's limit, expected one such as MINUTE", given.unit);
+pub(crate) fn limit(rate: &RateLimitOverride) -> Result<Option<Limit>, Failure> {
+    let Some(window_ms) = units::window_ms(rate.unit) else {
+        let why = format!("invalid unit {} of a descriptor's limit, expected one such as MINUTE", rate.unit);
         return Err(Failure::Invalid(why));
     };
-    if given.requests_per_unit == 0 {
+    if rate.requests_per_unit == 0 {
         return Ok(None);
     }
-    let limit = Limit::new(u64::from(given.requests_per_unit), Duration::from_millis(window_ms));
+    let limit = Limit::new(u64::from(rate.requests_per_unit), Duration::from_millis(window_ms));
     limit.map(Some).map_err(|error| Failure::Invalid(error.to_string()))
 }
 

@@ -129,10 +129,10 @@ async fn an_unusable_path_is_an_error_at_startup() {
     assert!(missing.contains("missing/state.lock cannot be written"), "{missing}");
     assert!(missing.starts_with("store.snapshot: ") && missing.contains("choose another one"), "{missing}");
     fs::create_dir(folder.path().join("taken")).expect("a folder");
-    let taken = logged(&folder.path().join("taken"));
+    let directory = logged(&folder.path().join("taken"));
     assert!(
-        taken.contains("/taken cannot be read") && taken.contains("move it away to start empty"),
-        "{taken}"
+        directory.contains("/taken cannot be read") && directory.contains("move it away to start empty"),
+        "{directory}"
     );
     // The lock of an earlier start is there, and nothing else can be made.
     fs::create_dir(folder.path().join("blocked.new")).expect("a folder");

@@ -9,13 +9,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Destination that takes one line for every permission, and passes on what it took.
 struct Gated {
     permissions: Receiver<io::Result<()>>,
-    taken: Sender<Vec<u8>>,
+    written: Sender<Vec<u8>>,
 }
 
 impl Write for Gated {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.permissions.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))?;
-        let _reader_is_gone = self.taken.send(line.to_vec());
+        let _reader_is_gone = self.written.send(line.to_vec());
         Ok(line.len())
     }
 
@@ -26,8 +26,8 @@ impl Write for Gated {
 
 fn gated() -> (LogWriter, Sender<io::Result<()>>, Receiver<Vec<u8>>) {
     let (permit, permissions) = channel();
-    let (taken, lines) = channel();
-    let writer = LogWriter::start(Gated { permissions, taken }).expect("a thread");
+    let (written, lines) = channel();
+    let writer = LogWriter::start(Gated { permissions, written }).expect("a thread");
     (writer, permit, lines)
 }
 

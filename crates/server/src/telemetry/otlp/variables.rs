@@ -59,8 +59,12 @@ fn milliseconds(text: &str) -> Result<Duration, OtlpError> {
     ms.map(Duration::from_millis).ok_or(wrong)
 }
 
-fn resource(name: Option<String>, given: Option<&str>, instance: String) -> Result<Vec<KeyValue>, OtlpError> {
-    let mut attributes = pairs(RESOURCE, given.unwrap_or_default())?;
+fn resource(
+    name: Option<String>,
+    variable: Option<&str>,
+    instance: String,
+) -> Result<Vec<KeyValue>, OtlpError> {
+    let mut attributes = pairs(RESOURCE, variable.unwrap_or_default())?;
     if let Some(name) = name {
         attributes.retain(|(key, _)| key != SERVICE_NAME);
         attributes.push((SERVICE_NAME.to_owned(), name));

@@ -107,9 +107,9 @@ fn defaults_are_those_of_the_types() {
     let schema = schema::json();
     let defaults = |definition: &Value| {
         let fields = definition["properties"].as_object().expect("it has fields");
-        let given =
+        let entries =
             fields.iter().filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())));
-        Value::Object(given.collect())
+        Value::Object(entries.collect())
     };
     let mut file = defaults(&schema);
     file["version"] = json!(1);
@@ -131,24 +131,24 @@ fn defaults_are_those_of_the_types() {
         let config = Config::parse("policy.yaml", &file.to_string());
         config.unwrap_or_else(|errors| panic!("{errors}")).settings
     };
-    let (mut given, left_out) = (settings(&file), settings(&bare));
+    let (mut complete, left_out) = (settings(&file), settings(&bare));
     // A prefix is not filled in by the reader but by the store.
-    assert_eq!(given.store.prefix.take().as_deref(), Some("sg:"));
-    assert!(std::mem::take(&mut given.server.connections.has_max));
-    assert_eq!(given, left_out);
+    assert_eq!(complete.store.prefix.take().as_deref(), Some("sg:"));
+    assert!(std::mem::take(&mut complete.server.connections.has_max));
+    assert_eq!(complete, left_out);
 }
 
 /// All that a file says, wherever it says it.
 fn without_places(file: &File) -> String {
     let printed = format!("{file:?}");
     let mut rest = printed.as_str();
-    let mut said = String::new();
+    let mut text = String::new();
     while let Some((before, after)) = rest.split_once("Span {") {
-        said.push_str(before);
+        text.push_str(before);
         rest = after.split_once('}').expect("a span ends").1;
     }
-    said.push_str(rest);
-    said
+    text.push_str(rest);
+    text
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn it_knows_the_fields_that_are_read() {
         names.sort();
         names
     };
-    let known = |definition: &Value| {
+    let fields_of = |definition: &Value| {
         let mut names: Vec<String> =
             definition["properties"].as_object().expect("fields").keys().cloned().collect();
         names.sort();
@@ -170,15 +170,18 @@ fn it_knows_the_fields_that_are_read() {
     };
     let definitions = &schema["definitions"];
     let rule = |inside: &str| format!("version: 1\nrules: [{{ name: a, limits: [5/s], {inside} }}]");
-    assert_eq!(read("{ version: 1, zebra: 1 }"), known(&schema));
-    assert_eq!(read("{ version: 1, server: { zebra: 1 } }"), known(&definitions["Server"]));
-    assert_eq!(read("{ version: 1, store: { zebra: 1 } }"), known(&definitions["Store"]));
-    assert_eq!(read("{ version: 1, observe: { zebra: 1 } }"), known(&definitions["Observe"]));
-    assert_eq!(read("{ version: 1, observe: { otlp: { zebra: 1 } } }"), known(&definitions["Otlp"]));
-    assert_eq!(read("{ version: 1, store: { sentinel: { zebra: 1 } } }"), known(&definitions["Sentinel"]));
-    assert_eq!(read(&rule("zebra: 1")), known(&definitions["Rule"]));
-    assert_eq!(read(&rule("overrides: [{ zebra: 1 }]")), known(&definitions["Override"]));
-    let mut limit = [known(&definitions["Rate"]), known(&definitions["InFlight"])].concat();
+    assert_eq!(read("{ version: 1, zebra: 1 }"), fields_of(&schema));
+    assert_eq!(read("{ version: 1, server: { zebra: 1 } }"), fields_of(&definitions["Server"]));
+    assert_eq!(read("{ version: 1, store: { zebra: 1 } }"), fields_of(&definitions["Store"]));
+    assert_eq!(read("{ version: 1, observe: { zebra: 1 } }"), fields_of(&definitions["Observe"]));
+    assert_eq!(read("{ version: 1, observe: { otlp: { zebra: 1 } } }"), fields_of(&definitions["Otlp"]));
+    assert_eq!(
+        read("{ version: 1, store: { sentinel: { zebra: 1 } } }"),
+        fields_of(&definitions["Sentinel"])
+    );
+    assert_eq!(read(&rule("zebra: 1")), fields_of(&definitions["Rule"]));
+    assert_eq!(read(&rule("overrides: [{ zebra: 1 }]")), fields_of(&definitions["Override"]));
+    let mut limit = [fields_of(&definitions["Rate"]), fields_of(&definitions["InFlight"])].concat();
     limit.sort();
     limit.dedup();
     assert_eq!(read(&rule("tiers: { gold: [{ zebra: 1 }] }")), limit);

@@ -41,7 +41,7 @@ async fn what_the_header_says() {
 
 /// Whoever takes its call back is not waited for: others are served, and its connection goes on.
 #[tokio::test]
-async fn a_call_that_is_taken_back() {
+async fn a_cancelled_call() {
     let service = Service::over_silence("").await;
     let mut client = service.client().await;
     // More in all than may be under way at a time.

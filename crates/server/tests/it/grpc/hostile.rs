@@ -29,25 +29,25 @@ async fn until_ended(raw: Raw, mut next: impl FnMut() -> Vec<u8>) -> (usize, Opt
         sent_bytes
     };
     let hears = async move {
-        let mut heard = Vec::new();
-        let _reset = reading.read_to_end(&mut heard).await;
-        heard
+        let mut received = Vec::new();
+        let _reset = reading.read_to_end(&mut received).await;
+        received
     };
-    let (sent_bytes, heard) =
+    let (sent_bytes, received) =
         timeout(Duration::from_secs(60), async { tokio::join!(sends, hears) }).await.expect("an end");
-    (sent_bytes, reason(&heard))
+    (sent_bytes, reason(&received))
 }
 
 /// Reason of the last GOAWAY in the output.
-fn reason(mut heard: &[u8]) -> Option<u32> {
+fn reason(mut received: &[u8]) -> Option<u32> {
     let mut reason = None;
-    while let Some((head, rest)) = heard.split_at_checked(9) {
+    while let Some((head, rest)) = received.split_at_checked(9) {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
         let Some((payload, rest)) = rest.split_at_checked(length) else { break };
         if head[3] == GOAWAY {
             reason = Some(u32::from_be_bytes(payload[4..8].try_into().expect("four bytes")));
         }
-        heard = rest;
+        received = rest;
     }
     reason
 }

@@ -101,7 +101,7 @@ async fn everything_in_the_document_is_there() {
     let service = Service::start(Kind::Memory, &with_admin("  []")).await;
     let mut operator = Operator::new(&service).await;
     let document = Document::new(operator.get("/openapi.json").await.json());
-    let mut seen = 0;
+    let mut count = 0;
     for (path, method) in document.operations() {
         let path = path.replace("{id}", "none");
         // An answer that goes on would take the connection with it.
@@ -110,10 +110,10 @@ async fn everything_in_the_document_is_there() {
         let answer = operator.send(&method.to_ascii_uppercase(), &path, &[], b"").await;
         // Of an override that there is not, the document says so itself.
         assert!(answer.status != 405 && (answer.status != 404 || path.ends_with("/none")), "{method} {path}");
-        seen += 1;
+        count += 1;
     }
     // GET and HEAD of eleven, POST of four, and one DELETE.
-    assert_eq!(seen, 2 * 11 + 4 + 1);
+    assert_eq!(count, 2 * 11 + 4 + 1);
 }
 
 #[tokio::test]

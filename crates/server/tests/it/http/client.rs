@@ -138,7 +138,7 @@ pub(crate) fn bytes_of(method: &str, target: &str, headers: &[(&str, &str)], bod
 
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     pub(crate) fn json(&self) -> Value {

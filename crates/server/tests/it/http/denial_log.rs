@@ -19,14 +19,14 @@ rules:
 /// Lines come from a thread of their own: waits for so many, and for no more than that.
 async fn wait_for(lines: &Lines, count: usize) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(10);
-    let mut seen = Vec::new();
-    while seen.len() < count {
-        assert!(Instant::now() < deadline, "{count} lines, not {seen:#?}");
-        seen.extend(lines.take());
+    let mut found = Vec::new();
+    while found.len() < count {
+        assert!(Instant::now() < deadline, "{count} lines, not {found:#?}");
+        found.extend(lines.take());
         tokio::task::yield_now().await;
     }
-    assert_eq!(seen.len(), count, "{seen:#?}");
-    seen
+    assert_eq!(found.len(), count, "{found:#?}");
+    found
 }
 
 /// A line says which rule and limit refused whom, and when it is worth to come again.
@@ -129,9 +129,9 @@ async fn a_flood_is_counted() {
     while written + left_out < 50 {
         assert!(began.elapsed() < Duration::from_secs(20), "{written} lines, {left_out} left out");
         for line in lines.take() {
-            let told =
+            let reported =
                 line.split_once("left_out=").map_or(0, |(_, n)| n.parse().expect("a number at the end"));
-            left_out += told;
+            left_out += reported;
             written += u64::from(line.contains("rule=\"login\""));
         }
         tokio::task::yield_now().await;
@@ -176,11 +176,11 @@ async fn the_end_leaves_nothing_out() {
     service.client().await.statuses(10, json!({ "path": "/login", "ip": "203.0.113.7" })).await;
     service.stop().await.expect("it ends");
     let written = lines.take();
-    let told: u64 = written
+    let reported: u64 = written
         .iter()
         .filter_map(|line| line.split_once("left_out="))
         .map(|(_, n)| n.parse::<u64>().expect("a number"))
         .sum();
     let denials = written.iter().filter(|line| line.contains("rule=")).count() as u64;
-    assert_eq!(told + denials, 8, "{written:#?}");
+    assert_eq!(reported + denials, 8, "{written:#?}");
 }

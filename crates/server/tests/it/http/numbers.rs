@@ -95,9 +95,9 @@ async fn what_remains_fits_exactly() {
     for kind in BOTH {
         let service = service(kind, "none").await;
         let mut client = service.client().await;
-        for (case, taken) in [("two", 2), ("jobs", 7), ("both", 4)] {
+        for (case, used) in [("two", 2), ("jobs", 7), ("both", 4)] {
             let body = |cost: u64| json!({ "attributes": { "case": case, "user": "bob" }, "cost": cost });
-            let first = client.post("/v1/check", &body(taken)).await;
+            let first = client.post("/v1/check", &body(used)).await;
             assert_eq!(first.status, 200, "{kind:?} {case}");
             let remaining = number(&first.at("/remaining")).expect("a number");
             let more = client.post("/v1/check", &body(remaining + 1)).await;

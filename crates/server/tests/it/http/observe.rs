@@ -43,7 +43,7 @@ async fn every_way_in_is_counted() {
         };
         assert_eq!(telemetry.requests(), expected, "{kind:?}");
         let lines = telemetry.series();
-        let told: Vec<(&str, &str, u64, u64)> = lines
+        let counts: Vec<(&str, &str, u64, u64)> = lines
             .iter()
             .map(|line| (&*line.rule, &*line.route, line.enforced.allowed, line.enforced.denied))
             .collect();
@@ -56,7 +56,7 @@ async fn every_way_in_is_counted() {
             ("rlaas", "", 1, 1),
             ("(ad hoc)", "", 1, 1),
         ];
-        assert_eq!(told, expected, "{kind:?}");
+        assert_eq!(counts, expected, "{kind:?}");
         assert_eq!((lines[2].observed.allowed, lines[2].observed.denied), (4, 1), "{kind:?}");
         // All of twelve decisions were timed, or one of seventeen.
         assert_eq!(telemetry.latency().count(), if kind == Kind::Redis { 12 } else { 1 });

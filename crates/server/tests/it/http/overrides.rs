@@ -51,11 +51,11 @@ async fn becomes<C: slidegate::Clock + Clone + 'static>(
         // It only looks: a check would use up what it looks at.
         let body = json!({ "attributes": { "path": "/search", "user": user }, "cost": 0 });
         let answer = service.client().await.post("/v1/check", &body).await;
-        let seen = (answer.status, answer.json().pointer("/limits/0/quota").and_then(Value::as_u64));
-        if seen == expected {
+        let found = (answer.status, answer.json().pointer("/limits/0/quota").and_then(Value::as_u64));
+        if found == expected {
             return;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{seen:?}, expected {expected:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{found:?}, expected {expected:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -155,7 +155,7 @@ async fn every_node_of_a_store_has_it() {
 }
 
 #[tokio::test]
-async fn while_the_store_fails_what_is_known_holds_until_it_ends() {
+async fn while_the_store_fails_present_overrides_apply_until_they_expire() {
     let mut redis = RedisServer::start(Flavour::Redis70);
     let service = node(&redis.url()).await;
     let long = json!({ "rule": "search", "when": { "user": "bob" }, "limits": ["7/h"] });
@@ -336,9 +336,9 @@ async fn a_restart_keeps_it() {
         .map(drop)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(check(&service, "alice").await, (200, Some(4)));
-    let known = service.app.overrides();
+    let before = service.app.overrides();
     service.stop().await.expect("it ends");
     let service = start().await;
     assert_eq!(check(&service, "alice").await, (200, Some(4)));
-    assert_eq!(service.app.overrides(), known);
+    assert_eq!(service.app.overrides(), before);
 }

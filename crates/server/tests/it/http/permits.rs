@@ -29,8 +29,8 @@ async fn a_refund_gives_it_back_once() {
         let permit = reserve(&mut client, 4).await;
         assert_eq!(remaining(&mut client).await, 6);
         let refund = json!({ "permit": permit });
-        let given_back = client.post("/v1/refund", &refund).await;
-        assert_eq!((given_back.status, given_back.json()), (200, json!({ "outcome": "settled" })));
+        let refunded = client.post("/v1/refund", &refund).await;
+        assert_eq!((refunded.status, refunded.json()), (200, json!({ "outcome": "settled" })));
         assert_eq!(remaining(&mut client).await, 10);
         for path in ["/v1/refund", "/v1/settle"] {
             let mut body = refund.clone();
@@ -60,7 +60,7 @@ async fn a_settlement_corrects_it() {
 }
 
 #[tokio::test]
-async fn what_has_left_the_window_is_not_given_back() {
+async fn what_has_left_the_window_is_not_refunded() {
     for kind in BOTH {
         let service = Service::start(kind, POLICY).await;
         let mut client = service.client().await;

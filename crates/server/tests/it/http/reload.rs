@@ -221,8 +221,8 @@ async fn what_is_observed_changes_at_once_but_not_whether() {
     assert_eq!(client.check(json!({ "ip": WHO })).await.status, 200);
     // Of a hundred 99 are left, and 98.
     assert_eq!((telemetry.requests().allowed, telemetry.series()[0].enforced.near_misses), (2, 2));
-    let shown = telemetry.near().list(9, setup.service.app.gate().now_ms());
-    assert_ne!(shown.entries[0].subject[0].value.as_deref(), Some(WHO));
+    let list = telemetry.near().list(9, setup.service.app.gate().now_ms());
+    assert_ne!(list.entries[0].subject[0].value.as_deref(), Some(WHO));
 }
 
 /// What the command line says goes before the file, at every reload.
@@ -326,11 +326,11 @@ async fn quota_becomes(setup: &Setup, quota: u64) {
 async fn poll<T: std::fmt::Debug>(look: impl Fn() -> T, is_so: impl Fn(&T) -> bool) -> T {
     let began = Instant::now();
     loop {
-        let seen = look();
-        if is_so(&seen) {
-            return seen;
+        let value = look();
+        if is_so(&value) {
+            return value;
         }
-        assert!(began.elapsed() < Duration::from_secs(10), "{seen:?}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{value:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

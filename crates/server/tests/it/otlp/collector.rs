@@ -28,7 +28,7 @@ use tokio::time::timeout;
 pub(crate) enum Answer {
     Status(u16, &'static [(&'static str, &'static str)]),
     /// Taken, with this to say.
-    Taken(Bytes),
+    Accepted(Bytes),
     /// Not at all.
     Silence,
 }
@@ -53,7 +53,7 @@ type Answers = Arc<Mutex<(VecDeque<Answer>, Answer)>>;
 impl Collector {
     /// Takes everything.
     pub(crate) async fn start() -> Self {
-        Self::answering([], Answer::Taken(Bytes::new())).await
+        Self::answering([], Answer::Accepted(Bytes::new())).await
     }
 
     pub(crate) async fn answering(first: impl Into<VecDeque<Answer>>, then: Answer) -> Self {
@@ -117,7 +117,7 @@ async fn answer(
     let mut response = Response::new(Full::default());
     match answer {
         Answer::Silence => std::future::pending().await,
-        Answer::Taken(body) => *response.body_mut() = Full::new(body),
+        Answer::Accepted(body) => *response.body_mut() = Full::new(body),
         Answer::Status(status, headers) => {
             *response.status_mut() = status.try_into().expect("a status");
             for (name, value) in headers {

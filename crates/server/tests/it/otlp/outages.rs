@@ -55,7 +55,7 @@ async fn one_that_is_silent_holds_up_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_collector_gets_a_retry() {
     let busy = Answer::Status(503, &[("retry-after", "0")]);
-    let mut collector = Collector::answering([busy], Answer::Taken(Bytes::new())).await;
+    let mut collector = Collector::answering([busy], Answer::Accepted(Bytes::new())).await;
     let service = Service::start(&collector.setting("100%"), RULES).await;
     assert_eq!(check(service.http, "/a", &[]).await, 200);
     let (first, second) = (collector.next().await, collector.next().await);
@@ -68,9 +68,9 @@ async fn a_busy_collector_gets_a_retry() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_collector_that_rejects_gets_no_retry() {
     // It rejects two of the next ones as well, and says so in the words of OTLP.
-    let partly = Answer::Taken(Bytes::from_static(b"\x0a\x07\x08\x02\x12\x03odd"));
+    let partly = Answer::Accepted(Bytes::from_static(b"\x0a\x07\x08\x02\x12\x03odd"));
     let mut collector =
-        Collector::answering([Answer::Status(400, &[]), partly], Answer::Taken(Bytes::new())).await;
+        Collector::answering([Answer::Status(400, &[]), partly], Answer::Accepted(Bytes::new())).await;
     let service = Service::start(&collector.setting("100%"), RULES).await;
     assert_eq!(check(service.http, "/a", &[]).await, 200);
     let refused = collector.next().await;

@@ -9,8 +9,8 @@ use crate::otlp::service::Service;
 use crate::otlp::spans::spans;
 
 const RULES: &str = "rules: [{ name: api, key: [user], limits: [1000/min] }]";
-const KEPT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-const NOT_KEPT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+const SAMPLED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const NOT_SAMPLED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_http_and_grpc() {
@@ -18,10 +18,10 @@ async fn over_http_and_grpc() {
         let collector = Collector::start().await;
         let service = Service::start(&collector.setting(share), RULES).await;
         let state = ("tracestate", "congo=t61rcWkgMzE");
-        assert_eq!(check(service.http, "/a", &[("traceparent", KEPT), state]).await, 200);
-        assert_eq!(check(service.http, "/a", &[("traceparent", NOT_KEPT), state]).await, 200);
+        assert_eq!(check(service.http, "/a", &[("traceparent", SAMPLED), state]).await, 200);
+        assert_eq!(check(service.http, "/a", &[("traceparent", NOT_SAMPLED), state]).await, 200);
         let mut client = grpc::Client::connect(service.grpc).await;
-        for parent in [KEPT, NOT_KEPT] {
+        for parent in [SAMPLED, NOT_SAMPLED] {
             let message = framed(&grpc::request("bob").encode_to_vec());
             client.call(LIMIT, &[("traceparent", parent)], message).await;
         }
@@ -42,7 +42,7 @@ async fn what_is_no_parent_is_as_if_it_were_not_there() {
     for (share, expected) in [("0%", 0), ("100%", 3)] {
         let collector = Collector::start().await;
         let service = Service::start(&collector.setting(share), RULES).await;
-        for parent in ["", "nonsense", &KEPT[..54]] {
+        for parent in ["", "nonsense", &SAMPLED[..54]] {
             assert_eq!(
                 check(service.http, "/a", &[("traceparent", parent), ("tracestate", "a=b")]).await,
                 200

@@ -39,12 +39,12 @@ async fn a_surplus_connection_gets_an_error() {
 
 #[tokio::test]
 async fn who_never_finishes_a_command_is_cut_off() {
-    for (bytes, is_told) in [("", false), ("*2\r\n$4\r\nECHO\r\n$5\r\nhe", true), ("PIN", true)] {
+    for (bytes, is_answered) in [("", false), ("*2\r\n$4\r\nECHO\r\n$5\r\nhe", true), ("PIN", true)] {
         let service = service("head_timeout: 200ms").await;
         lasts_as_long_as_set(async {
             let mut client = Client::connect(service.address).await;
             client.write(bytes.as_bytes()).await;
-            if is_told {
+            if is_answered {
                 let error = "ERR timed out reading the command";
                 assert_eq!(client.reply().await.error(), error);
             }

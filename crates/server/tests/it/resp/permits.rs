@@ -17,7 +17,7 @@ async fn remaining(client: &mut Client) -> i64 {
 }
 
 #[tokio::test]
-async fn what_was_charged_is_given_back_once() {
+async fn a_charge_is_refunded_once() {
     for kind in BOTH {
         let service = Service::start(kind, POLICY).await;
         let mut client = service.client().await;

@@ -127,7 +127,7 @@ async fn errors_name_their_cause_and_charge_nothing() {
 
 /// The other doors count for the same subjects.
 #[tokio::test]
-async fn a_permit_is_given_where_a_rule_allows_it() {
+async fn a_permit_is_issued_where_a_rule_allows_it() {
     for kind in BOTH {
         let policy = "rules:
   - { name: api, match: { path: /a }, key: [user], limits: [3/min], refundable: true }

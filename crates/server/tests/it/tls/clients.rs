@@ -18,7 +18,7 @@ impl Scene {
         let authority = Authority::new("authority");
         let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
         files.write("ca.crt", &authority.certificate);
-        let service = Service::start(&files, Clients::Known).await;
+        let service = Service::start(&files, Clients::Trusted).await;
         Self { authority, files, service }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Service {
 #[derive(Clone, Copy)]
 pub(crate) enum Clients {
     Anybody,
-    Known,
+    Trusted,
 }
 
 /// The settings of TLS for these files.
@@ -35,7 +35,7 @@ pub(crate) fn settings(files: &CertificateFiles, clients: Clients) -> String {
     let path = |name| files.path(name).display().to_string();
     let ca = match clients {
         Clients::Anybody => String::new(),
-        Clients::Known => format!(", client_ca: {:?}", path("ca.crt")),
+        Clients::Trusted => format!(", client_ca: {:?}", path("ca.crt")),
     };
     format!("{{ certificate: {:?}, key: {:?}{ca} }}", path("tls.crt"), path("tls.key"))
 }

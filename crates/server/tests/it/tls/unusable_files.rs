@@ -37,7 +37,7 @@ fn every_error_names_the_file_and_says_what_to_do() {
         let files = CertificateFiles::of(&pem);
         files.write("ca.crt", &authority.certificate);
         files.write(file, bytes);
-        let message = error(&files, Clients::Known);
+        let message = error(&files, Clients::Trusted);
         let path = files.path(file).display().to_string();
         assert!(message.starts_with("server.tls: ") && message.contains(&path), "{message}");
         assert!(message.contains(what) && message.contains(remedy), "{message}");
@@ -51,7 +51,7 @@ fn a_missing_file_is_named() {
         let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
         files.write("ca.crt", &authority.certificate);
         std::fs::remove_file(files.path(file)).expect("a file");
-        let message = error(&files, Clients::Known);
+        let message = error(&files, Clients::Trusted);
         assert!(message.contains(&format!("{} cannot be read: ", files.path(file).display())), "{message}");
         assert!(message.contains("relative to the directory that the program was started in"), "{message}");
     }

@@ -48,29 +48,29 @@ impl<'a> SlotsGuard<'a> {
     /// True if there is a free slot.
     #[inline(always)]
     pub(super) fn has_free(&self) -> bool {
-        self.slots.given.load(Relaxed) < self.slots.all
+        self.slots.used.load(Relaxed) < self.slots.all
     }
 
-    fn given(&self) -> &[TopSlot] {
-        &self.slots.row.0[..usize::from(self.slots.given.load(Relaxed))]
+    fn used(&self) -> &[TopSlot] {
+        &self.slots.row.0[..usize::from(self.slots.used.load(Relaxed))]
     }
 
     /// Counts a subject that has a slot.
     pub(super) fn raise(&self, hash: SubjectHash) -> RaiseOutcome {
-        let given = self.given();
-        let is_its = |index: &usize| given.get(*index).is_some_and(|slot| slot.belongs_to(hash));
+        let used = self.used();
+        let is_its = |index: &usize| used.get(*index).is_some_and(|slot| slot.belongs_to(hash));
         let Some(index) = self.slots.tags.of(hash).find(is_its) else { return RaiseOutcome::NoSlot };
-        given[index]
+        used[index]
             .raise_own()
             .map_or(RaiseOutcome::Yes, |before| RaiseOutcome::NowLabelled { index, before })
     }
 
     /// Assigns a free slot to a labelled subject.
     pub(super) fn give(&self, hash: SubjectHash) {
-        let index = self.given().len();
+        let index = self.used().len();
         self.slots.row.0[index].give(hash, self.epoch());
         self.slots.tags.set(index, hash);
-        self.slots.given.store(index as u8 + 1, Relaxed);
+        self.slots.used.store(index as u8 + 1, Relaxed);
     }
 
     /// Replaces the subject with the smallest count; the new one continues from it.
@@ -104,22 +104,22 @@ impl<'a> SlotsGuard<'a> {
             let smallest = self.read().map(|contents| contents.count).min().expect("there is a index");
             self.slots.least.store(smallest, Relaxed);
             self.slots.next.store(0, Relaxed);
-            if let Some(taken) = self.take_next() {
-                return taken;
+            if let Some(entry) = self.take_next() {
+                return entry;
             }
         }
     }
 
     /// Subjects that have slots.
     pub(super) fn read(&self) -> impl Iterator<Item = SlotContents> {
-        self.given().iter().map(TopSlot::read)
+        self.used().iter().map(TopSlot::read)
     }
 
     /// Begins an epoch with free slots. Returns the subjects of the last one.
     pub(super) fn begin(&self, epoch: u32) -> Vec<SlotContents> {
-        let contents = self.given().iter().map(TopSlot::clear).collect();
+        let contents = self.used().iter().map(TopSlot::clear).collect();
         self.slots.epoch.store(epoch, Relaxed);
-        self.slots.given.store(0, Relaxed);
+        self.slots.used.store(0, Relaxed);
         self.slots.least.store(0, Relaxed);
         self.slots.next.store(0, Relaxed);
         contents

@@ -74,7 +74,7 @@ impl TopShard {
     /// Returns whether it was counted.
     #[inline(always)]
     pub(super) fn count_lock_free(&self, hash: SubjectHash, epoch: u32) -> bool {
-        match self.slots.count_known(hash, epoch) {
+        match self.slots.count_present(hash, epoch) {
             CountOutcome::Counted => true,
             CountOutcome::Unclear => false,
             CountOutcome::Stranger(turns) => self.slots.count_stranger(hash, epoch, turns),

@@ -27,7 +27,7 @@ pub(super) struct Slots {
     pub(super) epoch: AtomicU32,
     pub(super) next: AtomicU8,
     /// Number of slots in use in this epoch, the first ones.
-    pub(super) given: AtomicU8,
+    pub(super) used: AtomicU8,
     /// Number of slots.
     pub(super) all: u8,
     pub(super) row: SlotRow,
@@ -57,7 +57,7 @@ impl Slots {
             least: AtomicU64::new(0),
             epoch: AtomicU32::new(0),
             next: AtomicU8::new(0),
-            given: AtomicU8::new(0),
+            used: AtomicU8::new(0),
             all: all as u8,
             row: SlotRow([const { TopSlot::empty() }; MAX_SLOTS]),
         }
@@ -68,7 +68,7 @@ impl Slots {
     /// Tags and slots are read after the sequence number and are not older. If they are newer, the
     /// number has changed, and an unknown subject is not counted by them.
     #[inline(always)]
-    pub(super) fn count_known(&self, hash: SubjectHash, epoch: u32) -> CountOutcome {
+    pub(super) fn count_present(&self, hash: SubjectHash, epoch: u32) -> CountOutcome {
         let turns = self.turns.load(Acquire);
         // A clock that is behind counts in the epoch that runs.
         let runs = self.epoch.load(Relaxed);
@@ -116,9 +116,9 @@ impl Slots {
     #[inline(always)]
     fn try_hold(&self, turns: u64) -> Option<SlotsGuard<'_>> {
         let is_free = turns.is_multiple_of(2);
-        let taken = is_free && self.turns.compare_exchange(turns, turns + 1, Acquire, Relaxed).is_ok();
+        let locked = is_free && self.turns.compare_exchange(turns, turns + 1, Acquire, Relaxed).is_ok();
         // Made only if it is taken: to drop it is to release.
-        taken.then(|| SlotsGuard::new(self, turns + 1))
+        locked.then(|| SlotsGuard::new(self, turns + 1))
     }
 }
 
@@ -149,13 +149,13 @@ mod tests {
         guard.give(SubjectHash(2));
         drop(guard);
         let [CountOutcome::Stranger(one), CountOutcome::Stranger(other)] =
-            [0; 2].map(|epoch| slots.count_known(SubjectHash(3), epoch))
+            [0; 2].map(|epoch| slots.count_present(SubjectHash(3), epoch))
         else {
             panic!("it has no slot")
         };
         assert!(slots.count_stranger(SubjectHash(3), 0, one));
         assert!(!slots.count_stranger(SubjectHash(3), 0, other));
-        assert!(matches!(slots.count_known(SubjectHash(3), 0), CountOutcome::Unclear), "it has no label");
+        assert!(matches!(slots.count_present(SubjectHash(3), 0), CountOutcome::Unclear), "it has no label");
         let contents: Vec<u64> = slots.hold().read().map(|contents| contents.count).collect();
         assert_eq!(contents, [2, 1]);
     }
@@ -168,12 +168,12 @@ mod tests {
         guard.begin(5);
         guard.give(SubjectHash(1));
         drop(guard);
-        assert!(matches!(slots.count_known(SubjectHash(1), 3), CountOutcome::Counted));
-        let CountOutcome::Stranger(turns) = slots.count_known(SubjectHash(2), 3) else {
+        assert!(matches!(slots.count_present(SubjectHash(1), 3), CountOutcome::Counted));
+        let CountOutcome::Stranger(turns) = slots.count_present(SubjectHash(2), 3) else {
             panic!("it has no slot")
         };
         assert!(slots.count_stranger(SubjectHash(2), 3, turns));
-        assert!(matches!(slots.count_known(SubjectHash(3), 6), CountOutcome::Unclear), "an epoch begins");
+        assert!(matches!(slots.count_present(SubjectHash(3), 6), CountOutcome::Unclear), "an epoch begins");
         assert!(!slots.count_stranger(SubjectHash(3), 6, turns + 2));
     }
 }

@@ -88,10 +88,10 @@ fn they_are_what_is_defined_and_remaining_is_the_largest_cost_that_fits() {
         for step in steps {
             clock.advance_ms(step.wait_ms);
             let answer = check(&gate, request_of_alice(step.path, step.cost));
-            let (said, defined) = (answer.summary(), naive(&answer));
-            ensure!(said == defined, "{step:?}: {said:?}, not {defined:?}");
+            let (summary, defined) = (answer.summary(), naive(&answer));
+            ensure!(summary == defined, "{step:?}: {summary:?}, not {defined:?}");
             let refused = answer.verdict().decisions.iter().any(|one| one.outcome != Outcome::Fits);
-            ensure!((said.wait == Wait::None) != refused, "{step:?}: {said:?}");
+            ensure!((summary.wait == Wait::None) != refused, "{step:?}: {summary:?}");
         }
         for path in ["/a", "/b"] {
             let Some(remaining) = check(&gate, request_of_alice(path, 0)).summary().remaining else {

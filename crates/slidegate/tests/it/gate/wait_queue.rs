@@ -107,7 +107,7 @@ async fn a_subject_that_fills_its_queue_delays_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_in_flight_is_taken_when_it_is_released() {
+async fn a_slot_goes_to_the_queue_when_it_is_released() {
     let gate = Arc::new(gate("  - { name: slots, key: [user], limits: [{ in_flight: 1, hold: 1h }] }\n"));
     let ask = CheckRequest { wait: Duration::from_secs(10), ..CheckRequest::from(request("user=alice")) };
     let first = gate.check(&ask).await.expect("an answer");

@@ -35,9 +35,9 @@ fn it_says_what_a_map_says() {
                 }
             };
             let expected = (expected, map.values().cloned().collect());
-            let said = now(take(&store, step, now_ms));
-            if said != expected {
-                return Err(format!("{step:?} at {now_ms}\n  expected {expected:?}\n  said     {said:?}"));
+            let answer = now(take(&store, step, now_ms));
+            if answer != expected {
+                return Err(format!("{step:?} at {now_ms}\n  expected {expected:?}\n  said     {answer:?}"));
             }
         }
         Ok(())

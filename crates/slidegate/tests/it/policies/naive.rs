@@ -88,7 +88,7 @@ impl RuleMatch<'_, '_> {
             let (templates, is_prefix) = texts(&condition.test);
             let parameters =
                 templates.iter().filter_map(|template| matched(template, self.path.as_ref()?, is_prefix));
-            parameters.flatten().find(|(known, _)| known == name).map(|(_, value)| value)
+            parameters.flatten().find(|(key, _)| key == name).map(|(_, value)| value)
         })
     }
 
@@ -137,8 +137,8 @@ impl RuleMatch<'_, '_> {
                     std::net::Ipv4Addr::from_bits((bits >> 80) as u32).to_string()
                 }
                 (bits, _) => {
-                    let kept = bits & (u128::MAX << (128 - u32::from(self.prefix)));
-                    format!("{}/{}", std::net::Ipv6Addr::from_bits(kept), self.prefix)
+                    let network = bits & (u128::MAX << (128 - u32::from(self.prefix)));
+                    format!("{}/{}", std::net::Ipv6Addr::from_bits(network), self.prefix)
                 }
             }),
             "path" => self.path.as_ref().map(|(path, _)| match self.counted(path.join("/")) {
@@ -165,13 +165,13 @@ impl RuleMatch<'_, '_> {
             .map(|part| part.split('|').map(str::trim).collect())
             .collect();
         for names in &written {
-            let mut taken = None;
+            let mut found = None;
             for (index, name) in names.iter().enumerate() {
-                if taken.is_none() {
-                    taken = self.key_value(name)?.map(|value| (index, value));
+                if found.is_none() {
+                    found = self.key_value(name)?.map(|value| (index, value));
                 }
             }
-            match taken {
+            match found {
                 Some((0, value)) if written.len() == 1 => return Ok((Err(value), true)),
                 Some((index, value)) if names.len() > 1 => parts.extend([names[index].to_owned(), value]),
                 Some((_, value)) => parts.push(value),
@@ -189,8 +189,8 @@ impl RuleMatch<'_, '_> {
 /// Whether one of some conditions holds by one of the readings.
 fn denies(readings: &[RuleMatch<'_, '_>], list: &[Conditions]) -> Result<bool, RequestError> {
     for conditions in list {
-        for asked in readings {
-            if asked.hold(conditions)? {
+        for reading in readings {
+            if reading.hold(conditions)? {
                 return Ok(true);
             }
         }
@@ -204,8 +204,8 @@ fn selects<'c>(
     list: impl IntoIterator<Item = &'c Conditions>,
 ) -> Result<Option<usize>, RequestError> {
     'list: for (index, conditions) in list.into_iter().enumerate() {
-        for asked in readings {
-            if !asked.hold(conditions)? {
+        for reading in readings {
+            if !reading.hold(conditions)? {
                 continue 'list;
             }
         }
@@ -219,12 +219,12 @@ type Subject = (Result<Vec<String>, String>, bool);
 /// The subject, whether any reading lacks something, and whether all mean the same. Only readings
 /// count for which the rule is.
 fn subject(readings: &[RuleMatch<'_, '_>]) -> Result<(Subject, bool, bool), RequestError> {
-    let is_for = |asked: &RuleMatch<'_, '_>| {
-        let path = asked.rule.matches.0.iter().find(|condition| condition.attribute == "path");
-        path.is_none_or(|path| asked.holds(path) == Ok(true))
+    let is_for = |reading: &RuleMatch<'_, '_>| {
+        let path = reading.rule.matches.0.iter().find(|condition| condition.attribute == "path");
+        path.is_none_or(|path| reading.holds(path) == Ok(true))
     };
     let any = readings.iter().any(is_for);
-    let meant = readings.iter().filter(|asked| !any || is_for(asked));
+    let meant = readings.iter().filter(|reading| !any || is_for(reading));
     let subjects = meant.map(RuleMatch::subject).collect::<Result<Vec<Subject>, _>>()?;
     let (full, lacking): (Vec<Subject>, Vec<Subject>) = subjects.into_iter().partition(|(_, all)| *all);
     let kind = if full.is_empty() { &lacking } else { &full };
@@ -337,8 +337,8 @@ pub(crate) fn choose<'k>(file: &File, request: &Request<'_>) -> Result<Choice<'k
         for (at, other) in rule.overrides.iter().enumerate() {
             let is_before = at + 1 < limit_set || limit_set == 0 || limit_set > rule.overrides.len();
             let is_tighter = !are_as_tight(set, other.limits.value.as_ref());
-            let is_asked = enforced && has_others && is_before && is_tighter;
-            if is_asked && denies(&any, std::slice::from_ref(&other.when))? {
+            let is_relevant = enforced && has_others && is_before && is_tighter;
+            if is_relevant && denies(&any, std::slice::from_ref(&other.when))? {
                 return Err(RequestError::AmbiguousPath {
                     rule: rule.name.value.clone().unwrap_or_default(),
                 });

@@ -105,8 +105,8 @@ fn a_changed_prefix_is_reported() {
             format!("version: 1\nipv6_prefix: {prefix}\nrules: [{{ name: a, key: [ip], limits: [1/s] }}]");
         Policy::parse("test.yaml", &text).unwrap_or_else(|errors| panic!("{errors}"))
     };
-    let said: Vec<String> = policy(64).diff(&policy(56)).iter().map(ToString::to_string).collect();
-    assert_eq!(said, ["rule a: ipv6_prefix 64 -> 56"]);
+    let lines: Vec<String> = policy(64).diff(&policy(56)).iter().map(ToString::to_string).collect();
+    assert_eq!(lines, ["rule a: ipv6_prefix 64 -> 56"]);
 }
 
 /// Two policies that explain themselves differently differ in something that is told, and the same

@@ -77,9 +77,9 @@ fn agrees(policy: &Policy, request: &Request<'_>, explanation: &RequestExplanati
 #[test]
 fn it_explains_what_is_decided() {
     let effects = [const { Cell::new(0) }; 10];
-    prove(generate, |file, asked| {
+    prove(generate, |file, requests| {
         let policy = compiled(file);
-        for attributes in asked {
+        for attributes in requests {
             let request = request(attributes);
             let explanation = policy.explain_request(&request).map_err(|error| error.to_string())?;
             agrees(&policy, &request, &explanation).map_err(|why| format!("{attributes:?}: {why}"))?;
@@ -139,11 +139,11 @@ fn effect(policy: &Policy, request: &Request<'_>, rule: &RuleEntry) -> RuleEffec
 #[test]
 fn the_conditions_that_are_named_are_those_that_fail() {
     let corrections = Cell::new(0);
-    prove(generate, |file, asked| {
+    prove(generate, |file, requests| {
         let policy = compiled(file);
-        for attributes in asked {
-            let asked = request(attributes);
-            let explanation = policy.explain_request(&asked).map_err(|error| error.to_string())?;
+        for attributes in requests {
+            let sample = request(attributes);
+            let explanation = policy.explain_request(&sample).map_err(|error| error.to_string())?;
             for (rule, explained) in file.rules.iter().zip(&explanation.rules) {
                 let failed: Vec<&FailedCondition> = explained.failed.iter().collect();
                 ensure!(failed.is_empty() == (explained.effect != RuleEffect::NoMatch), "{explained:?}");
@@ -158,7 +158,7 @@ fn the_conditions_that_are_named_are_those_that_fail() {
                     let effect = effect(&policy, &corrected(attributes, &others), rule);
                     let fails = matches!(effect, RuleEffect::NoMatch | RuleEffect::Invalid);
                     ensure!(fails, "{attributes:?}: {one:?} does not fail");
-                    let sent = asked.get(&one.attribute);
+                    let sent = sample.get(&one.attribute);
                     ensure!(one.value.as_deref() == sent, "{one:?} is not {sent:?}");
                 }
                 corrections.set(corrections.get() + 1);

@@ -68,14 +68,14 @@ fn keys_are_injective() {
         let policy = policy(written, Missing::Shared);
         let mut subjects: HashMap<Key<'static>, Vec<Option<(&str, &str)>>> = HashMap::new();
         for attributes in requests {
-            let taken = written.iter().map(|part| {
+            let values = written.iter().map(|part| {
                 let is_there =
                     |name: &str| attributes.iter().find(|(of, value)| *of == name && !value.is_empty());
                 part.split('|').find_map(is_there).copied()
             });
-            let (taken, key) = (taken.collect::<Vec<_>>(), key(&policy, attributes).expect("a key"));
-            let known = subjects.entry(key).or_insert_with(|| taken.clone());
-            ensure!(*known == taken, "{known:?} and {taken:?} share a key");
+            let (values, key) = (values.collect::<Vec<_>>(), key(&policy, attributes).expect("a key"));
+            let first = subjects.entry(key).or_insert_with(|| values.clone());
+            ensure!(*first == values, "{first:?} and {values:?} share a key");
         }
         let mut all: Vec<_> = subjects.values().collect();
         all.sort();

@@ -42,15 +42,15 @@ fn hit<'p>(policy: &'p Policy, request: &Request<'_>) -> Vec<&'p str> {
 
 #[test]
 fn it_says_what_a_naive_reading_says() {
-    let seen = [const { Cell::new(0) }; 6];
+    let counts = [const { Cell::new(0) }; 6];
     let generate = |rng: &Rng| (file(rng), (0..12).map(|_| attributes(rng)).collect::<Vec<Attributes>>());
-    prove(generate, |file, asked| {
+    prove(generate, |file, requests| {
         let policy = compiled(file);
-        for attributes in asked {
+        for attributes in requests {
             let request = request(attributes);
-            let (said, expected) = (policy.choose(&request), naive::choose(file, &request));
-            ensure!(said == expected, "{attributes:?}: {said:?}, expected {expected:?}");
-            let what = match &said {
+            let (found, expected) = (policy.choose(&request), naive::choose(file, &request));
+            ensure!(found == expected, "{attributes:?}: {found:?}, expected {expected:?}");
+            let what = match &found {
                 Ok(Choice::Blocked { reason: Blocked::DenyList, .. }) => 0,
                 Ok(Choice::Blocked { reason: Blocked::MissingKey, .. }) => 1,
                 Ok(Choice::Hits(hits)) if hits.len() > 1 => 2,
@@ -59,26 +59,26 @@ fn it_says_what_a_naive_reading_says() {
                 Err(RequestError::AmbiguousPath { .. }) => 5,
                 _ => continue,
             };
-            seen[what].set(seen[what].get() + 1);
+            counts[what].set(counts[what].get() + 1);
         }
         Ok(())
     });
-    assert!(seen.iter().all(|count| count.get() > 0), "not everything came up: {seen:?}");
+    assert!(counts.iter().all(|count| count.get() > 0), "not everything came up: {counts:?}");
 }
 
 /// One rule by its name says what it says in a policy of its own that matches everything.
 #[test]
 fn one_rule_by_its_name() {
     let generate = |rng: &Rng| (file(rng), (0..4).map(|_| attributes(rng)).collect::<Vec<Attributes>>());
-    prove(generate, |file, asked| {
+    prove(generate, |file, requests| {
         let policy = compiled(file);
-        for (attributes, (index, rule)) in asked.iter().zip(file.rules.iter().enumerate().cycle()) {
+        for (attributes, (index, rule)) in requests.iter().zip(file.rules.iter().enumerate().cycle()) {
             let request = request(attributes);
             let name = rule.name.value.as_deref().unwrap_or_default();
-            let said = policy.choose_rule(name, &request);
+            let found = policy.choose_rule(name, &request);
             // Its parameters stay: a template that matches everything keeps no rule away.
             if rule.matches.0.iter().any(|condition| condition.attribute == "path") {
-                ensure!(matches!(said, Ok(Some(_)) | Err(_)), "{said:?}");
+                ensure!(matches!(found, Ok(Some(_)) | Err(_)), "{found:?}");
                 continue;
             }
             let alone = RuleEntry { matches: Default::default(), ..rule.clone() };
@@ -90,7 +90,7 @@ fn one_rule_by_its_name() {
                 }
                 Some(choice)
             });
-            ensure!(said == expected, "{attributes:?}: {said:?}, expected {expected:?}");
+            ensure!(found == expected, "{attributes:?}: {found:?}, expected {expected:?}");
         }
         Ok(())
     });
@@ -209,7 +209,7 @@ fn lists_in_their_order() {
     let mut observed = search.clone();
     observed.mode = slidegate::policy::file::Mode::Observe;
     let (enforced, observed) = (policy(vec![search]), policy(vec![observed]));
-    let asked = |policy: &Policy, user, ip| {
+    let answer_of = |policy: &Policy, user, ip| {
         policy.choose(&Request::new().with("user", user).with("ip", ip)).map(|choice| match choice {
             Choice::Blocked { reason: why, .. } => Err(why),
             Choice::Hits(hits) => Ok(hits.iter().map(|hit| (hit.mode, hit.would_block)).collect::<Vec<_>>()),
@@ -222,7 +222,7 @@ fn lists_in_their_order() {
         ("alice", "10.0.0.1", Ok(vec![]), Ok(vec![])),
         ("alice", "192.0.2.1", Ok(vec![(HitMode::Enforce, None)]), Ok(vec![(HitMode::Observe, None)])),
     ] {
-        assert_eq!(asked(&enforced, user, ip), Ok(if_enforced), "{user} {ip}");
-        assert_eq!(asked(&observed, user, ip), Ok(if_observed), "{user} {ip}");
+        assert_eq!(answer_of(&enforced, user, ip), Ok(if_enforced), "{user} {ip}");
+        assert_eq!(answer_of(&observed, user, ip), Ok(if_observed), "{user} {ip}");
     }
 }

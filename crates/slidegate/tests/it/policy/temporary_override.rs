@@ -24,12 +24,12 @@ fn exception(json: &Value) -> TemporaryOverride {
 #[test]
 fn no_exceptions_are_no_change() {
     let generate = |rng: &Rng| (file(rng), (0..12).map(|_| attributes(rng)).collect::<Vec<Attributes>>());
-    prove(generate, |file, asked| {
+    prove(generate, |file, requests| {
         let policy = compiled(file);
         let same = policy.with(&[]).map_err(|errors| errors.to_string())?;
         ensure!(policy.diff(&same).is_empty(), "{:?}", policy.diff(&same));
         ensure!(policy.explain() == same.explain(), "they explain themselves differently");
-        for attributes in asked {
+        for attributes in requests {
             let request = request(attributes);
             ensure!(policy.choose(&request) == same.choose(&request), "{attributes:?}");
         }
@@ -53,19 +53,19 @@ fn exceptions_are_as_if_written_first() {
         let exceptions = (0..rng.between(1, 4)).map(|_| {
             let mut when = conditions(rng, 0);
             // A mapping has every name once.
-            let mut seen = std::collections::HashSet::new();
-            when.0.retain(|condition| seen.insert(condition.attribute.clone()));
+            let mut names = std::collections::HashSet::new();
+            when.0.retain(|condition| names.insert(condition.attribute.clone()));
             let effect = rng.pick(&[Effect::Limits, Effect::Limits, Effect::Allow, Effect::Deny]);
             (rng.below(file.rules.len().max(1) as u64) as usize, when, effect)
         });
         let exceptions = exceptions.collect::<Vec<_>>();
         ((file, exceptions), (0..12).map(|_| attributes(rng)).collect::<Vec<Attributes>>())
     };
-    prove(generate, |(file, exceptions), asked| {
+    prove(generate, |(file, exceptions), requests| {
         if file.rules.is_empty() {
             return Ok(());
         }
-        let given: Vec<TemporaryOverride> = exceptions
+        let overrides: Vec<TemporaryOverride> = exceptions
             .iter()
             .map(|(rule, when, effect)| {
                 let name = file.rules[*rule].name.value.clone();
@@ -88,11 +88,11 @@ fn exceptions_are_as_if_written_first() {
                 Effect::Deny => rule.deny.insert(0, when.clone()),
             }
         }
-        let policy = compiled(file).with(&given).map_err(|errors| errors.to_string())?;
-        for attributes in asked {
+        let policy = compiled(file).with(&overrides).map_err(|errors| errors.to_string())?;
+        for attributes in requests {
             let request = request(attributes);
-            let (said, expected) = (policy.choose(&request), naive::choose(&expected, &request));
-            ensure!(said == expected, "{attributes:?}: {said:?}, expected {expected:?}");
+            let (found, expected) = (policy.choose(&request), naive::choose(&expected, &request));
+            ensure!(found == expected, "{attributes:?}: {found:?}, expected {expected:?}");
         }
         Ok(())
     });
@@ -190,16 +190,16 @@ fn what_does_not_fit_is_left_out() {
     let fits = exception(&json!({ "rule": "search", "when": { "user": "eve" }, "limits": ["5/h"] }));
     let gone = exception(&json!({ "rule": "serach", "when": {}, "deny": true }));
     let wrong = exception(&json!({ "rule": "search", "when": { "ip": "10.0.0.0/99" }, "allow": true }));
-    let (with, said) = policy.with_each(&[gone.clone(), fits, wrong]);
-    let said: Vec<Option<String>> = said
+    let (with, outcomes) = policy.with_each(&[gone.clone(), fits, wrong]);
+    let outcomes: Vec<Option<String>> = outcomes
         .iter()
-        .map(|said| {
-            said.as_ref().err().map(|errors| errors.iter().map(|error| error.message.clone()).collect())
+        .map(|outcomes| {
+            outcomes.as_ref().err().map(|errors| errors.iter().map(|error| error.message.clone()).collect())
         })
         .collect();
-    assert_eq!(said[0].as_deref(), Some("unknown rule `serach`"));
-    assert_eq!(said[1], None);
-    assert!(said[2].as_deref().is_some_and(|said| said.contains("10.0.0.0/99")), "{said:?}");
+    assert_eq!(outcomes[0].as_deref(), Some("unknown rule `serach`"));
+    assert_eq!(outcomes[1], None);
+    assert!(outcomes[2].as_deref().is_some_and(|outcomes| outcomes.contains("10.0.0.0/99")), "{outcomes:?}");
     assert_eq!(quota(&with, "eve", ""), Some(5));
     assert!(policy.with(&[gone]).is_err());
 }

@@ -152,14 +152,14 @@ const GIVES_BACK: &str = "
 ";
 
 #[tokio::test]
-async fn units_are_given_back_where_the_rule_allows_it() {
+async fn units_are_returned_where_the_rule_allows_it() {
     async fn test<S: Store>(gate: &Timed<S>) {
-        let left = |tokens, hour, calls, seen: u64| {
+        let left = |tokens, hour, calls, observed: u64| {
             format!(
-                "fits tokens-10/min {tokens} tokens-20/h {hour} calls-8/min {calls} (seen seen-6/min {seen})"
+                "fits tokens-10/min {tokens} tokens-20/h {hour} calls-8/min {calls} (seen seen-6/min {observed})"
             )
         };
-        let yes = |said: String| format!("yes: {said}");
+        let yes = |numbers: String| format!("yes: {numbers}");
         assert_eq!(render(gate, &[check("user=alice", 5)]).await, yes(left(5, 15, 3, 1)));
         assert_eq!(render(gate, &[back("user=alice", 2)]).await, yes(left(7, 17, 3, 3)));
         assert_eq!(render(gate, &[back("user=alice", 0)]).await, yes(left(7, 17, 3, 3)));
@@ -171,7 +171,7 @@ async fn units_are_given_back_where_the_rule_allows_it() {
 }
 
 #[tokio::test]
-async fn nothing_is_given_back_unless_all_is_admitted() {
+async fn nothing_is_returned_unless_all_is_admitted() {
     async fn test<S: Store>(gate: &Timed<S>) {
         all(gate, &[check("user=alice", 5)]).await;
         let refused = all(gate, &[back("user=alice", 5), check("user=bob", 9)]).await;
@@ -213,7 +213,7 @@ async fn observed_rules_decide_only_if_all_is_admitted() {
 }
 
 #[tokio::test]
-async fn places_in_flight_are_taken_once_for_each() {
+async fn slots_are_charged_once_for_each() {
     let rules = "  - { name: slots, key: [user], limits: [{ in_flight: 3, hold: 30s }] }\n";
     async fn test<S: Store>(gate: &Timed<S>) {
         let two = [check("user=alice", 1), check("user=alice", 1)];

@@ -55,14 +55,14 @@ async fn left(naive: &Timed<Memory>, attributes: &str) -> Vec<(String, u64)> {
 
 /// Whether all fit: every subject has room for the sum of what it is asked for.
 async fn fits(naive: &Timed<Memory>, step: &Step) -> bool {
-    let mut asked: HashMap<String, (u64, u64)> = HashMap::new();
+    let mut sums: HashMap<String, (u64, u64)> = HashMap::new();
     for (attributes, cost) in &step.demands {
         for (subject, left) in left(naive, attributes).await {
-            let (sum, least) = asked.entry(subject).or_insert((0, left));
+            let (sum, least) = sums.entry(subject).or_insert((0, left));
             (*sum, *least) = (*sum + cost, (*least).min(left));
         }
     }
-    asked.values().all(|(cost, left)| cost <= left)
+    sums.values().all(|(cost, left)| cost <= left)
 }
 
 async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> Result<(), String> {
@@ -80,9 +80,9 @@ async fn run<S: Store>(gate: &Timed<S>, naive: &Timed<Memory>, step: &Step) -> R
         }
     }
     for ((attributes, _), one) in step.demands.iter().zip(answers.items()) {
-        let told: Vec<u64> = one.limits().map(|limit| limit.decision.remaining).collect();
+        let remaining: Vec<u64> = one.limits().map(|limit| limit.decision.remaining).collect();
         let left: Vec<u64> = left(naive, attributes).await.into_iter().map(|(_, left)| left).collect();
-        ensure!(told == left, "{attributes}: {told:?} left, naive {left:?}");
+        ensure!(remaining == left, "{attributes}: {remaining:?} left, naive {left:?}");
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ fn over_tls(server: &TlsServer, ca: &str, client: Option<&Pem>) -> RedisConfig {
 
 #[tokio::test]
 async fn tls_with_an_authority() {
-    let server = TlsServer::start(ClientCertificates::NotAsked);
+    let server = TlsServer::start(ClientCertificates::NotRequired);
     works(&over_tls(&server, &server.ca, None)).await.expect("decisions");
     let by_name = server.url().replace("127.0.0.1", "localhost");
     server.server().must(&["FLUSHALL"]);
@@ -46,7 +46,7 @@ async fn tls_with_an_authority() {
 
 #[tokio::test]
 async fn a_server_of_another_authority_is_not_trusted() {
-    let server = TlsServer::start(ClientCertificates::NotAsked);
+    let server = TlsServer::start(ClientCertificates::NotRequired);
     let why = reason(&over_tls(&server, &TlsServer::stranger(), None)).await;
     assert!(why.contains("certificate"), "{why}");
     let why = reason(&patient(&server.url())).await;
@@ -60,7 +60,7 @@ async fn tls_with_certificates_of_clients() {
     works(&over_tls(&server, &server.ca, Some(&server.client))).await.expect("decisions");
     let why = reason(&over_tls(&server, &server.ca, None)).await;
     assert!(why.to_lowercase().contains("certificate"), "{why}");
-    let stranger = TlsServer::start(ClientCertificates::NotAsked);
+    let stranger = TlsServer::start(ClientCertificates::NotRequired);
     let why = reason(&over_tls(&server, &server.ca, Some(&stranger.client))).await;
     assert!(why.contains(&server.port().to_string()), "{why}");
 }
@@ -68,7 +68,7 @@ async fn tls_with_certificates_of_clients() {
 /// A plain server waits for the rest of what it takes for a command, so that only time tells.
 #[tokio::test]
 async fn the_wrong_kind_of_port_is_named() {
-    let server = TlsServer::start(ClientCertificates::NotAsked);
+    let server = TlsServer::start(ClientCertificates::NotRequired);
     let with = server.server().url().replace("redis://", "rediss://");
     let why = reason(&patient(&with).connect_timeout(Duration::from_millis(200))).await;
     assert!(why.contains(&server.server().port().to_string()), "{why}");

@@ -32,9 +32,9 @@ async fn used_up(limiter: &AsyncLimiter<Redis>) -> Verdict {
 async fn asks(server: &RedisServer, limiter: &AsyncLimiter<Redis>, cost: u64) -> bool {
     let before = scripts_run(server);
     let verdict = limiter.check_n("key", cost).await.expect("a decision");
-    let asked = scripts_run(server) > before;
-    assert_eq!(verdict.source, if asked { Source::Store } else { Source::Cache });
-    asked
+    let was_called = scripts_run(server) > before;
+    assert_eq!(verdict.source, if was_called { Source::Store } else { Source::Cache });
+    was_called
 }
 
 #[tokio::test]
@@ -96,14 +96,14 @@ async fn a_key_that_is_forgotten_is_denied_nowhere() {
         let _ = used_up(&one).await;
         assert!(!two.check("key").await.expect("a decision").is_allowed());
         assert!(!asks(&server, &one, 1).await && !asks(&server, &two, 1).await);
-        let seen = there.notes().await.expect("notes").version;
+        let version = there.notes().await.expect("notes").version;
         let limits = [one.limits()[0].id(), one.limits()[1].id()];
         let forget = ForgetRequest { space: Space::named(""), key: &"key".into(), limits: &limits };
         here.forget(&forget).await.expect("an answer");
         assert!(one.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
         here.forget(&forget).await.expect("an answer");
         assert!(!asks(&server, &two, 1).await, "it does not know yet");
-        assert!(there.notes().await.expect("notes").version > seen);
+        assert!(there.notes().await.expect("notes").version > version);
         Store::clear_deny_cache(&there);
         assert!(two.check_n("key", 3).await.expect("a decision").is_allowed(), "{flavour:?}");
     }
@@ -115,7 +115,7 @@ async fn used(limiter: &AsyncLimiter<Redis>) -> u64 {
 
 /// One limit of several is enough, and the others are not said to have room.
 #[tokio::test]
-async fn a_request_is_denied_by_the_limit_that_is_known() {
+async fn a_request_is_denied_by_the_cached_limit() {
     let server = RedisServer::start(Flavour::Redis70);
     let limiter = direct(&store(&server), [Limit::per_hour(1), Limit::per_day(10)]);
     let _ = used_up(&limiter).await;
@@ -138,7 +138,7 @@ async fn a_denial_is_not_repeated_for_longer_than_the_setting() {
 }
 
 #[tokio::test]
-async fn what_may_be_given_back_always_goes_to_the_store() {
+async fn refundable_charges_always_go_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let builder = Limiter::builder([Limit::per_hour(1)]).refundable().store(store(&server));
     let limiter = builder.build_async().expect("a limiter");
@@ -194,7 +194,7 @@ async fn until_denied(limiter: &AsyncLimiter<Redis>) -> Verdict {
 /// A charge under an idempotency key is taken back if its answer was lost, so that a denial by it
 /// may end early.
 #[tokio::test]
-async fn what_may_be_taken_back_goes_to_the_store() {
+async fn permits_go_to_the_store() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = store(&server);
     let limiter = direct(&store, [Limit::per_hour(3)]);

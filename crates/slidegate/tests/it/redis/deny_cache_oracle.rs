@@ -16,8 +16,8 @@ const WINDOW_MS: u64 = 200;
 /// A denial from the cache. By the clock that the server reads too, it was given at some time from
 /// `asked_ms` to `told_ms`.
 struct Denial {
-    asked_ms: u64,
-    told_ms: u64,
+    sent_ms: u64,
+    received_ms: u64,
     wait_ms: u64,
 }
 
@@ -36,14 +36,14 @@ fn now_ms() -> u64 {
 async fn ask(limiter: Arc<AsyncLimiter<Redis>>, until: Instant) -> Record {
     let mut record = Record::default();
     while Instant::now() < until {
-        let asked_ms = now_ms();
+        let sent_ms = now_ms();
         let verdict = limiter.check("key").await.expect("a decision");
-        let told_ms = now_ms();
+        let received_ms = now_ms();
         if verdict.is_allowed() {
             record.admitted_ms.push(verdict.decided_at_ms);
         } else if verdict.source == Source::Cache {
             let wait_ms = verdict.retry_after_ms().expect("a wait");
-            record.denials.push(Denial { asked_ms, told_ms, wait_ms });
+            record.denials.push(Denial { sent_ms, received_ms, wait_ms });
         }
         // A denial is quick, and all of them would be more than it takes.
         tokio::time::sleep(Duration::from_micros(300)).await;
@@ -59,12 +59,12 @@ impl Record {
     }
 
     fn judge(&self) {
-        for Denial { asked_ms, told_ms, wait_ms } in &self.denials {
-            let full = (*asked_ms..=*told_ms).any(|at_ms| self.is_full(at_ms));
-            assert!(full, "denied between {asked_ms} and {told_ms}, with room: {:?}", self.admitted_ms);
-            let promised = told_ms + 1..asked_ms + wait_ms;
+        for Denial { sent_ms, received_ms, wait_ms } in &self.denials {
+            let full = (*sent_ms..=*received_ms).any(|at_ms| self.is_full(at_ms));
+            assert!(full, "denied between {sent_ms} and {received_ms}, with room: {:?}", self.admitted_ms);
+            let promised = received_ms + 1..sent_ms + wait_ms;
             let early = self.admitted_ms.iter().find(|admitted_ms| promised.contains(admitted_ms));
-            assert_eq!(early, None, "told at {told_ms} to wait for {wait_ms}");
+            assert_eq!(early, None, "told at {received_ms} to wait for {wait_ms}");
         }
     }
 }

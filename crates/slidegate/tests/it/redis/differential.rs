@@ -84,8 +84,8 @@ impl Driver for Pair {
     }
 }
 
-fn agree<T: PartialEq + std::fmt::Debug>(memory: &T, redis: T, asked: &impl std::fmt::Debug) -> T {
-    assert_eq!(*memory, redis, "memory and Redis, asked {asked:?}");
+fn agree<T: PartialEq + std::fmt::Debug>(memory: &T, redis: T, request: &impl std::fmt::Debug) -> T {
+    assert_eq!(*memory, redis, "memory and Redis, asked {request:?}");
     redis
 }
 

@@ -144,7 +144,7 @@ async fn a_refund_sets_it_right() {
 }
 
 #[tokio::test]
-async fn so_does_what_is_given_back() {
+async fn so_do_returned_units() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         for limit in kinds(WINDOW_MS).into_iter().filter(|limit| !limit.needs_id()) {
@@ -158,9 +158,9 @@ async fn so_does_what_is_given_back() {
             for (units, is_left) in [(1, true), (1, true), (1, false)] {
                 let charges = [Charge { space: Space::named(""), key: &key, limits: &limits, cost: units }];
                 let call = ChargeRequest { now_ms: 0, holder: 0, charges: &charges };
-                let given = limiter.store().give_back(&call).await.expect("an answer");
+                let verdict = limiter.store().give_back(&call).await.expect("an answer");
                 if is_left {
-                    assert_lives_by(&server, limit, &given);
+                    assert_lives_by(&server, limit, &verdict);
                 }
                 assert_eq!(keys(&server).len(), usize::from(is_left), "{limit}");
             }

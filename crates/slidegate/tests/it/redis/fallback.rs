@@ -186,7 +186,7 @@ async fn a_permit_cannot_be_settled_while_the_store_is_away() {
 /// This node let it through by itself, so it takes it back by itself, though the store cannot be
 /// told.
 #[tokio::test]
-async fn a_permit_that_a_node_gave_alone_is_taken_back_there() {
+async fn a_permit_of_one_node_is_refunded_there() {
     let holding = Limit::in_flight(2, Duration::from_secs(3600)).expect("a limit");
     for limit in [Limit::per_hour(2), holding] {
         let mut server = RedisServer::start(Flavour::Redis70);

@@ -45,7 +45,7 @@ fn remaining(verdict: &Verdict) -> Vec<u64> {
 
 /// By the server's own clock, and though a server may forget its scripts.
 #[tokio::test]
-async fn what_is_given_back_can_be_used_again() {
+async fn returned_units_can_be_used_again() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
@@ -55,9 +55,9 @@ async fn what_is_given_back_can_be_used_again() {
         assert!(charge(&store, &limits, 5).await.is_allowed());
         assert!(!charge(&store, &limits, 1).await.is_allowed());
         server.must(&["SCRIPT", "FLUSH"]);
-        let given = give_back(&store, &limits, 2).await.expect("an answer");
-        assert!(given.is_allowed() && given.decisions.iter().all(|decision| decision.stamp_ms == 0));
-        assert_eq!((given.source, remaining(&given)), (Source::Store, vec![2; 4]), "{flavour:?}");
+        let verdict = give_back(&store, &limits, 2).await.expect("an answer");
+        assert!(verdict.is_allowed() && verdict.decisions.iter().all(|decision| decision.stamp_ms == 0));
+        assert_eq!((verdict.source, remaining(&verdict)), (Source::Store, vec![2; 4]), "{flavour:?}");
         assert!(charge(&store, &limits, 2).await.is_allowed());
         assert!(!charge(&store, &limits, 1).await.is_allowed());
         let all = give_back(&store, &limits, u64::MAX).await.expect("an answer");
@@ -68,7 +68,7 @@ async fn what_is_given_back_can_be_used_again() {
 
 /// Those that come at the same time travel together, and each counts.
 #[tokio::test]
-async fn many_at_once_are_each_given_back() {
+async fn many_at_once_are_each_returned() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limits = kinds(1_000);
@@ -94,9 +94,9 @@ async fn what_may_have_run_is_not_sent_again() {
         (Redis::new(&hasty.breaker_cooldown(cooldown)), Redis::new(&patient(&server.url())));
     let limits = [Limit::per_day(1_000)];
     assert!(charge(&beside, &limits, 1_000).await.is_allowed());
-    let (mut given, mut made) = (0, 0);
-    while given < 30 {
-        assert!(made < 20, "of {made} calls only {given} units came back");
+    let (mut returned, mut made) = (0, 0);
+    while returned < 30 {
+        assert!(made < 20, "of {made} calls only {returned} units came back");
         proxy.pass();
         eventually("an answer", async || give_back(&store, &limits, 0).await.is_ok()).await;
         proxy.drop_replies(AfterDrop::Close);
@@ -104,8 +104,8 @@ async fn what_may_have_run_is_not_sent_again() {
         assert!(matches!(error, RedisError::Lost(_)), "{error}");
         proxy.pass();
         eventually("an answer", async || give_back(&store, &limits, 0).await.is_ok()).await;
-        let before = std::mem::replace(&mut given, remaining(&charge(&beside, &limits, 0).await)[0]);
-        assert!(given == before || given == before + 3, "{before}, then {given}");
+        let before = std::mem::replace(&mut returned, remaining(&charge(&beside, &limits, 0).await)[0]);
+        assert!(returned == before || returned == before + 3, "{before}, then {returned}");
         made += 1;
     }
 }
@@ -118,8 +118,8 @@ async fn a_node_that_decides_alone_has_it_back_too() {
         let (store, limits) = (Fallback::new(Redis::new(&patient(&server.url())), 2), [limit]);
         store.expect_refunds(space());
         assert!(charge(&store, &limits, 4).await.is_allowed());
-        let given = give_back(&store, &limits, 3).await.expect("an answer");
-        assert_eq!((given.source, remaining(&given)), (Source::Store, vec![7]), "{limit}");
+        let verdict = give_back(&store, &limits, 3).await.expect("an answer");
+        assert_eq!((verdict.source, remaining(&verdict)), (Source::Store, vec![7]), "{limit}");
         server.kill();
         let alone = charge(&store, &limits, 3).await;
         assert_eq!(
@@ -128,8 +128,8 @@ async fn a_node_that_decides_alone_has_it_back_too() {
             "{limit}: a share of 4, and 1 is used"
         );
         assert!(!charge(&store, &limits, 1).await.is_allowed(), "{limit}");
-        let given = give_back(&store, &limits, 2).await.expect("an answer");
-        assert_eq!((given.source, remaining(&given)), (Source::Local, vec![2]), "{limit}");
+        let verdict = give_back(&store, &limits, 2).await.expect("an answer");
+        assert_eq!((verdict.source, remaining(&verdict)), (Source::Local, vec![2]), "{limit}");
         assert!(charge(&store, &limits, 2).await.is_allowed(), "{limit}");
         assert!(store.failures() > 0);
     }
@@ -148,9 +148,9 @@ async fn rules_have_their_own_way() {
     let mine = [charge("mine", 2)];
     let _ = store.decide(&ChargeRequest { now_ms, holder: 1, charges: &mine }).await.expect("a decision");
     let all = [charge("open", 1), charge("mine", 1), charge("shut", 1)];
-    let given =
+    let verdict =
         store.give_back(&ChargeRequest { now_ms, holder: 1, charges: &all }).await.expect("an answer");
-    let outcomes: Vec<Outcome> = given.decisions.iter().map(|decision| decision.outcome).collect();
+    let outcomes: Vec<Outcome> = verdict.decisions.iter().map(|decision| decision.outcome).collect();
     assert_eq!(outcomes, [Outcome::Fits, Outcome::Fits, Outcome::RetryAfter(1_000)]);
-    assert_eq!((given.source, given.decisions[1].remaining), (Source::Assumed, 1));
+    assert_eq!((verdict.source, verdict.decisions[1].remaining), (Source::Assumed, 1));
 }

@@ -46,7 +46,7 @@ fn run_all() {
     // that of this machine.
     let processes: Vec<_> = (0..PROCESSES)
         .map(|process| {
-            let denials = if process == 0 { Denials::Remembered } else { Denials::Asked };
+            let denials = if process == 0 { Denials::Cached } else { Denials::Uncached };
             let command = rerun(module_path!(), "answers_of_many_processes_are_true");
             worker::start(command, &server.url(), requests.div_ceil(PROCESSES * CONNECTIONS), denials)
         })

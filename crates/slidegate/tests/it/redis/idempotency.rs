@@ -60,14 +60,14 @@ async fn a_request_that_comes_again_is_charged_once_however_often() {
         let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
         let hold = Limit::in_flight(10, Duration::from_secs(3600)).expect("a limit");
-        let asked = KeyRequest { limits: &[Limit::per_hour(10), hold], cost: 2, now_ms: 0 };
-        let verdict = decided(asked.once(&store, "a").await);
+        let request = KeyRequest { limits: &[Limit::per_hour(10), hold], cost: 2, now_ms: 0 };
+        let verdict = decided(request.once(&store, "a").await);
         assert!(verdict.is_allowed());
         for _ in 0..30 {
-            assert_eq!(asked.once(&store, "a").await, replayed(verdict.clone()), "{flavour:?}");
-            assert_eq!(asked.remaining(&store).await, 8);
+            assert_eq!(request.once(&store, "a").await, replayed(verdict.clone()), "{flavour:?}");
+            assert_eq!(request.remaining(&store).await, 8);
         }
-        assert_eq!(decided(asked.once(&store, "b").await).remaining(), Some(6), "another key");
+        assert_eq!(decided(request.once(&store, "b").await).remaining(), Some(6), "another key");
     }
 }
 
@@ -76,14 +76,18 @@ async fn something_else_under_the_same_key_is_a_conflict() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
     let limits = [Limit::per_hour(10)];
-    let asked = KeyRequest { limits: &limits, cost: 2, now_ms: 0 };
-    let verdict = decided(asked.once(&store, "a").await);
-    assert_eq!(KeyRequest { cost: 3, ..asked }.once(&store, "a").await, IdempotentOutcome::Conflict);
-    let other = KeyRequest { limits: &[Limit::per_day(10)], ..asked };
+    let request = KeyRequest { limits: &limits, cost: 2, now_ms: 0 };
+    let verdict = decided(request.once(&store, "a").await);
+    assert_eq!(KeyRequest { cost: 3, ..request }.once(&store, "a").await, IdempotentOutcome::Conflict);
+    let other = KeyRequest { limits: &[Limit::per_day(10)], ..request };
     assert_eq!(other.once(&store, "a").await, IdempotentOutcome::Conflict);
-    assert_eq!((asked.remaining(&store).await, other.remaining(&store).await), (8, 10), "nothing is charged");
-    assert_eq!(asked.once(&store, "a").await, replayed(verdict), "nor forgotten");
-    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..asked };
+    assert_eq!(
+        (request.remaining(&store).await, other.remaining(&store).await),
+        (8, 10),
+        "nothing is charged"
+    );
+    assert_eq!(request.once(&store, "a").await, replayed(verdict), "nor forgotten");
+    let raised = KeyRequest { limits: &[Limit::per_hour(20)], ..request };
     assert!(
         matches!(raised.once(&store, "a").await, IdempotentOutcome::Replayed { .. }),
         "a new quota is no new request"
@@ -94,20 +98,20 @@ async fn something_else_under_the_same_key_is_a_conflict() {
 async fn a_denial_is_not_remembered() {
     let server = RedisServer::start(Flavour::Redis70);
     let store = Redis::new(&patient(&server.url()));
-    let asked = KeyRequest { limits: &[limit(2, 300)], cost: 2, now_ms: 0 };
-    let first = decided(asked.once(&store, "a").await);
+    let request = KeyRequest { limits: &[limit(2, 300)], cost: 2, now_ms: 0 };
+    let first = decided(request.once(&store, "a").await);
     let mut number = 0;
     // Sooner or later two come within a window.
     let denied = loop {
         number += 1;
-        let verdict = decided(asked.once(&store, &number.to_string()).await);
+        let verdict = decided(request.once(&store, &number.to_string()).await);
         if !verdict.is_allowed() {
             break verdict;
         }
     };
     assert!(first.is_allowed());
     tokio::time::sleep(Duration::from_millis(denied.retry_after_ms().expect("a wait"))).await;
-    let again = decided(asked.once(&store, &number.to_string()).await);
+    let again = decided(request.once(&store, &number.to_string()).await);
     assert!(again.is_allowed(), "when there is room, the same request gets it");
 }
 
@@ -116,10 +120,10 @@ async fn an_answer_is_remembered_for_the_shortest_window() {
     for flavour in Flavour::all() {
         let server = RedisServer::start(flavour);
         let store = Redis::new(&patient(&server.url()));
-        let asked = KeyRequest { limits: &[Limit::per_hour(10), limit(10, 300)], cost: 1, now_ms: 0 };
-        assert!(decided(asked.once(&store, "a").await).is_allowed());
+        let request = KeyRequest { limits: &[Limit::per_hour(10), limit(10, 300)], cost: 1, now_ms: 0 };
+        assert!(decided(request.once(&store, "a").await).is_allowed());
         tokio::time::sleep(Duration::from_millis(300)).await;
-        assert_eq!(decided(asked.once(&store, "a").await).decisions[0].remaining, 8, "{flavour:?}");
+        assert_eq!(decided(request.once(&store, "a").await).decisions[0].remaining, 8, "{flavour:?}");
         eventually("one key", async || keys(&server).len() == 1).await;
     }
 }
@@ -151,11 +155,11 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
         let cooldown = Duration::from_millis(10)..=Duration::from_millis(50);
         let config = RedisConfig::parse(&proxy.url()).expect("a URL").timeout(Duration::from_millis(300));
         let store = Redis::new(&config.breaker_cooldown(cooldown));
-        let asked = KeyRequest { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
+        let request = KeyRequest { limits: &[Limit::per_hour(100)], cost: 1, now_ms: 0 };
         let key = Key::from("key");
-        let charges = [asked.charge(&key, 1)];
+        let charges = [request.charge(&key, 1)];
         let call = ChargeRequest { now_ms: 0, holder: 7, charges: &charges };
-        let look = ChargeRequest { charges: &[asked.charge(&key, 0)], ..call };
+        let look = ChargeRequest { charges: &[request.charge(&key, 0)], ..call };
         for sent in 0..3 {
             proxy.pass();
             eventually("an answer", async || store.decide(&look).await.is_ok()).await;
@@ -170,7 +174,7 @@ async fn a_sender_that_lost_an_answer_is_charged_once() {
                 store.decide_idempotent(&ReserveRequest::without_refunds(call), name.as_bytes()).await.is_ok()
             })
             .await;
-            assert_eq!(asked.remaining(&beside).await, 99 - sent, "{then:?}");
+            assert_eq!(request.remaining(&beside).await, 99 - sent, "{then:?}");
         }
     }
 }

@@ -72,7 +72,7 @@ async fn passes<S: Store>(gate: &Timed<S>, attributes: &str) -> bool {
 /// What a look finds: `login user=alice: 2/min 1 used 1 left, …`.
 async fn inspect_lines<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes: &str) -> Vec<String> {
     let looked = gate.inspect(rule, &request(attributes)).await.expect("a look");
-    let shown = looked.iter().map(|one| {
+    let lines = looked.iter().map(|one| {
         let mut text = one.rule().to_owned();
         for part in one.key() {
             let value = part.value.as_deref().unwrap_or("missing");
@@ -91,7 +91,7 @@ async fn inspect_lines<S: Store>(gate: &Timed<S>, rule: Option<&str>, attributes
         }
         text
     });
-    shown.collect()
+    lines.collect()
 }
 
 #[tokio::test]
@@ -224,8 +224,8 @@ async fn the_treatment_by_the_rule_is_reported_too() {
         ("ip=::1 org=x tier=gold", &["Enforce None tier is gold", "Observe None all requests"]),
     ];
     for (attributes, expected) in rows {
-        let told: Vec<String> = look(attributes).await;
-        assert_eq!(told, expected, "{attributes}");
+        let lines: Vec<String> = look(attributes).await;
+        assert_eq!(lines, expected, "{attributes}");
     }
 }
 
@@ -289,8 +289,8 @@ async fn without_the_store_a_look_says_so_and_a_reset_fails() {
     assert!(passes(&gate, "user=alice").await);
     server.kill();
     let looked = gate.inspect(None, &request("user=alice")).await.expect("a look");
-    let told: Vec<_> = looked.iter().map(|one| (one.rule(), one.source())).collect();
-    assert_eq!(told, [("local", Source::Local), ("allow", Source::Assumed)]);
+    let sources: Vec<_> = looked.iter().map(|one| (one.rule(), one.source())).collect();
+    assert_eq!(sources, [("local", Source::Local), ("allow", Source::Assumed)]);
     let left = |at: usize| looked[at].limits().next().map(|limit| (limit.used, limit.remaining));
     // One of its share of two is left; how much all nodes have used nobody knows.
     assert_eq!(left(0), Some((None, Some(1))));

@@ -31,13 +31,13 @@ fn compare(all: &RedisConfig) {
             if let Step::Forward { ms } = step {
                 now_ms += ms;
             }
-            let (said, seen, expected) = runtime.block_on(async {
-                let said = take(&redis, step, now_ms).await;
-                (said, other.notes().await.expect("notes").notes, take(&memory, step, now_ms).await)
+            let (answer, stored, expected) = runtime.block_on(async {
+                let answer = take(&redis, step, now_ms).await;
+                (answer, other.notes().await.expect("notes").notes, take(&memory, step, now_ms).await)
             });
-            if (&said, &seen) != (&expected, &said.1) {
-                let said = format!("redis  {said:?}\n  other  {seen:?}");
-                return Err(format!("{step:?} at {now_ms}\n  memory {expected:?}\n  {said}"));
+            if (&answer, &stored) != (&expected, &answer.1) {
+                let answer = format!("redis  {answer:?}\n  other  {stored:?}");
+                return Err(format!("{step:?} at {now_ms}\n  memory {expected:?}\n  {answer}"));
             }
         }
         Ok(())

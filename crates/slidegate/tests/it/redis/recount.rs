@@ -181,16 +181,16 @@ impl Recount {
 
     /// What differs, if anything does.
     pub(crate) fn compare(&self, observer: &Telemetry, now_ms: u64) -> Result<(), String> {
-        let told = |line: Series| {
+        let to_counts = |line: Series| {
             let name = (line.rule.to_string(), line.limit.to_string(), line.route.to_string());
             (name, (line.enforced, line.observed))
         };
         let lines: BTreeMap<_, _> =
-            observer.series().into_iter().filter(|line| !line.is_empty()).map(told).collect();
+            observer.series().into_iter().filter(|line| !line.is_empty()).map(to_counts).collect();
         let (denied, near) =
             (listed(&observer.denied().list(1_000, now_ms)), listed(&observer.near().list(1_000, now_ms)));
-        let seen = Self { requests: observer.requests(), lines, denied, near };
-        if seen == *self { Ok(()) } else { Err(format!("seen {seen:#?}\nnot {self:#?}")) }
+        let actual = Self { requests: observer.requests(), lines, denied, near };
+        if actual == *self { Ok(()) } else { Err(format!("seen {actual:#?}\nnot {self:#?}")) }
     }
 }
 

@@ -73,7 +73,7 @@ async fn scripts_that_vanish_under_load_are_sent_again_and_nothing_is_charged_tw
 
 /// A limiter of 100 that many tasks ask at once, while scripts vanish, admits 100.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_quota_is_given_out_exactly_while_scripts_vanish() {
+async fn a_quota_is_exact_while_scripts_vanish() {
     let server = Arc::new(RedisServer::start(Flavour::Redis70));
     let config = patient(&server.url()).deny_cache(Duration::ZERO);
     let limiter = Arc::new(direct(&Redis::new(&config), [Limit::per_hour(100)]));

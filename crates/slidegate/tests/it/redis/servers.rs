@@ -161,7 +161,7 @@ fn ping_over_tls(url: String, ca: &str, client: Option<&Pem>) -> redis::RedisRes
 
 #[test]
 fn tls_with_and_without_certificates_of_clients() {
-    let open = TlsServer::start(ClientCertificates::NotAsked);
+    let open = TlsServer::start(ClientCertificates::NotRequired);
     assert_eq!(ping_over_tls(open.url(), &open.ca, None).expect("a reply"), "PONG");
     assert!(ping_over_tls(open.url(), &TlsServer::stranger(), None).is_err());
     let strict = TlsServer::start(ClientCertificates::Required);

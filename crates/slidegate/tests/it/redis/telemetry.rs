@@ -121,8 +121,8 @@ fn generate(rng: &Rng) -> ((), Vec<Step>) {
 
 /// By which route a rule is reached, by hand.
 fn route(rule: &str, attributes: &str) -> String {
-    let asked = request(attributes);
-    let path = asked.get("path").expect("a path");
+    let request = request(attributes);
+    let path = request.get("path").expect("a path");
     match (rule, path) {
         ("two" | "watched" | "returned" | "barring", "/a") => "/a",
         ("two", path) if path.starts_with("/b/") => "/b/{id}",
@@ -139,12 +139,12 @@ fn subject(rule: &str, attributes: &str) -> String {
     if rule == "(ad hoc)" {
         return format!("key={attributes}");
     }
-    let asked = request(attributes);
-    let of = |name: &str| asked.get(name).map(|value| format!("{name}={value}"));
+    let request = request(attributes);
+    let of = |name: &str| request.get(name).map(|value| format!("{name}={value}"));
     let user = || of("user").unwrap_or_else(|| "user=-".to_owned());
     let org = || of("org").unwrap_or_else(|| "org=-".to_owned());
     match rule {
-        "two" => match asked.get("path").and_then(|path| path.strip_prefix("/b/")) {
+        "two" => match request.get("path").and_then(|path| path.strip_prefix("/b/")) {
             Some(id) => format!("id={id}"),
             None => of("user").unwrap_or_else(|| "id|user=-".to_owned()),
         },
@@ -183,8 +183,8 @@ const IN_MEMORY: SyncOperations<Memory> = SyncOperations {
 /// A gate that is observed, and one in memory that is not: both say the same, and the answers of
 /// that one are recounted.
 struct Twins<'g, S> {
-    seen: &'g Timed<S>,
-    unseen: Timed<Memory>,
+    observed: &'g Timed<S>,
+    silent: Timed<Memory>,
     /// Synchronous operations of the first, if its store does not wait.
     sync: Option<&'g SyncOperations<S>>,
     recount: Recount,
@@ -195,8 +195,8 @@ impl<S: Store> Twins<'_, S> {
         match step {
             Step::Wait(_) => {}
             Step::Replace(rules) => {
-                self.seen.replace(rules.policy());
-                self.unseen.replace(rules.policy());
+                self.observed.replace(rules.policy());
+                self.silent.replace(rules.policy());
             }
             Step::Check { attributes, cost } => {
                 self.check(&CheckRequest::from(request(attributes).cost(*cost)), attributes).await;
@@ -217,16 +217,16 @@ impl<S: Store> Twins<'_, S> {
     }
 
     async fn check(&mut self, ask: &CheckRequest<'_>, attributes: &str) {
-        let said = self.seen.check(ask).await.map(|answer| answer.is_allowed());
-        self.recount_check(ask, attributes, said.ok()).await;
+        let expected = self.observed.check(ask).await.map(|answer| answer.is_allowed());
+        self.recount_check(ask, attributes, expected.ok()).await;
     }
 
-    async fn recount_check(&mut self, ask: &CheckRequest<'_>, attributes: &str, said: Option<bool>) {
-        let answer = self.unseen.check(ask).await;
-        assert_eq!(answer.as_ref().ok().map(Answer::is_allowed), said);
+    async fn recount_check(&mut self, ask: &CheckRequest<'_>, attributes: &str, expected: Option<bool>) {
+        let answer = self.silent.check(ask).await;
+        assert_eq!(answer.as_ref().ok().map(Answer::is_allowed), expected);
         // Otherwise it was a conflict, which is nothing to count.
         if let Ok(answer) = answer {
-            let policy = self.unseen.policy();
+            let policy = self.silent.policy();
             let would_block = would_block(&policy, &policy.choose(&ask.request).expect("a choice"));
             let count = &mut |way: &Way<'_>| self.recount.answer(&answer, way);
             count_as(attributes, ask.request.requested_cost(), &would_block, count);
@@ -235,20 +235,20 @@ impl<S: Store> Twins<'_, S> {
 
     async fn at_once(&mut self, attributes: &str, cost: u64) {
         let ask = CheckRequest::from(request(attributes).cost(cost));
-        let said = self.sync.and_then(|sync| (sync.check)(self.seen, &ask.request));
-        match said {
-            Some(said) => self.recount_check(&ask, attributes, Some(said)).await,
+        let expected = self.sync.and_then(|sync| (sync.check)(self.observed, &ask.request));
+        match expected {
+            Some(expected) => self.recount_check(&ask, attributes, Some(expected)).await,
             None => self.check(&ask, attributes).await,
         }
     }
 
     async fn rule(&mut self, rule: &str, attributes: &str, cost: u64) {
         let ask = CheckRequest::from(request(attributes).cost(cost));
-        let said = self.seen.check_rule(rule, &ask).await.expect("an answer");
-        let answer = self.unseen.check_rule(rule, &ask).await.expect("an answer");
-        assert_eq!(answer.as_ref().map(Answer::is_allowed), said.map(|answer| answer.is_allowed()));
+        let expected = self.observed.check_rule(rule, &ask).await.expect("an answer");
+        let answer = self.silent.check_rule(rule, &ask).await.expect("an answer");
+        assert_eq!(answer.as_ref().map(Answer::is_allowed), expected.map(|answer| answer.is_allowed()));
         if let Some(answer) = answer {
-            let policy = self.unseen.policy();
+            let policy = self.silent.policy();
             let choice = policy.choose_rule(rule, &ask.request).expect("a choice").expect("a rule");
             let would_block = would_block(&policy, &choice);
             count_as(attributes, cost, &would_block, &mut |way| self.recount.answer(&answer, way));
@@ -265,10 +265,10 @@ impl<S: Store> Twins<'_, S> {
                 attributes => BatchItem::Check(request(attributes).cost(*cost)),
             })
             .collect();
-        let said = self.seen.check_all(&demands).await.expect("an answer");
-        let answers = self.unseen.check_all(&demands).await.expect("an answer");
-        assert_eq!(answers.is_allowed(), said.is_allowed());
-        let policy = self.unseen.policy();
+        let expected = self.observed.check_all(&demands).await.expect("an answer");
+        let answers = self.silent.check_all(&demands).await.expect("an answer");
+        assert_eq!(answers.is_allowed(), expected.is_allowed());
+        let policy = self.silent.policy();
         self.recount.answers(&answers, |index, count| {
             let (attributes, cost) = &owned[index];
             let would_block = match &demands[index] {
@@ -281,12 +281,12 @@ impl<S: Store> Twins<'_, S> {
 
     async fn limit(&mut self, key: &str, cost: u64) {
         let limit = "3/s".parse().expect("a limit");
-        let said = match self.sync.filter(|_| cost % 2 == 1) {
-            Some(sync) => (sync.limit)(self.seen, key, &limit, cost).expect("memory does not wait"),
-            None => self.seen.limit(key, limit, cost).await.expect("an answer"),
+        let expected = match self.sync.filter(|_| cost % 2 == 1) {
+            Some(sync) => (sync.limit)(self.observed, key, &limit, cost).expect("memory does not wait"),
+            None => self.observed.limit(key, limit, cost).await.expect("an answer"),
         };
-        let verdict = self.unseen.limit(key, limit, cost).await.expect("an answer");
-        assert_eq!(verdict.decisions, said.decisions);
+        let verdict = self.silent.limit(key, limit, cost).await.expect("an answer");
+        assert_eq!(verdict.decisions, expected.decisions);
         count_as(key, cost, &[], &mut |way| self.recount.ad_hoc(&verdict, &limit, way));
     }
 }
@@ -297,8 +297,8 @@ async fn compare<S: Store>(
     clock: &ManualClock,
     steps: &[Step],
 ) -> Result<(), String> {
-    let unseen = timed_by(clock, FIRST, Memory::default());
-    let mut twins = Twins { seen: gate, unseen, sync, recount: Recount::default() };
+    let silent = timed_by(clock, FIRST, Memory::default());
+    let mut twins = Twins { observed: gate, silent, sync, recount: Recount::default() };
     for step in steps {
         if let Step::Wait(ms) = step {
             clock.advance_ms(*ms);

@@ -19,7 +19,7 @@ fn observed(rules: &str) -> (Gated, ManualClock, Arc<Telemetry>) {
 /// All lines, those of limits with what they said: `login-5/min /login enforced 5 allowed 1 denied
 /// 1 near`.
 fn lines(observer: &Telemetry) -> Vec<String> {
-    let told = observer.series().into_iter().map(|line| {
+    let lines = observer.series().into_iter().map(|line| {
         let mut words = vec![line.limit.to_string(), line.route.to_string()];
         for (mode, counts) in [("enforced", line.enforced), ("observed", line.observed)] {
             let each = [
@@ -38,7 +38,7 @@ fn lines(observer: &Telemetry) -> Vec<String> {
         words.retain(|word| !word.is_empty());
         words.join(" ")
     });
-    told.collect()
+    lines.collect()
 }
 
 #[tokio::test]
@@ -96,8 +96,8 @@ async fn requests_that_share_a_subject_are_counted_by_rule() {
     // A request that is refused by `deny` is not decided by the others; an empty value is none.
     assert_eq!(without_key(&observer), expected(2, 2));
     // One alone, at once, and several in one call.
-    let asked = request("org=acme ip=192.0.2.1");
-    let answer = gate.check_now(&asked).expect("no error").expect("the state is in memory");
+    let request_sent = request("org=acme ip=192.0.2.1");
+    let answer = gate.check_now(&request_sent).expect("no error").expect("the state is in memory");
     assert!(answer.is_allowed());
     let demands = [BatchItem::Check(request("org=acme")), BatchItem::Check(request("api_key=k org=acme"))];
     gate.check_all(&demands).await.expect("an answer");
@@ -210,8 +210,8 @@ async fn every_rule_that_denies_is_recorded() {
 ",
     );
     let denials = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&denials);
-    observer.on_denial(move |denial| noted.lock().expect("no panic").push(render(denial)));
+    let log = Arc::clone(&denials);
+    observer.on_denial(move |denial| log.lock().expect("no panic").push(render(denial)));
     let ask = async |attributes: &str, id| {
         gates::ask(&gate, &CheckRequest::from(request(attributes).with_id(id))).await;
         std::mem::take(&mut *denials.lock().expect("no panic"))
@@ -239,8 +239,8 @@ async fn every_rule_that_denies_is_recorded() {
     let limit: Limit = "1/s".parse().expect("a limit");
     let _ = gate.limit("k", limit, 7).await.expect("an answer");
     let _ = gate.limit_in(gate.ad_hoc(), ("acme", "bob"), limit, 7, Some("r5")).await.expect("an answer");
-    let brought = BatchItem::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
-    gate.check_all(&[brought]).await.expect("an answer");
+    let item = BatchItem::Limit { key: "k".into(), limit, cost: 7, id: Some("r6") };
+    gate.check_all(&[item]).await.expect("an answer");
     let ad_hoc =
         |key, id| format!("(ad hoc) 1/s enforced {key} cost 7 wait None reset Some(0) id {id} at 400");
     assert_eq!(
@@ -295,8 +295,8 @@ fn threads_count_without_losing_any() {
             scope.spawn(move || {
                 let user = user.to_string();
                 for _ in 0..1_100 {
-                    let asked = slidegate::Request::new().with("user", &*user);
-                    let answer = gate.check_now(&asked).expect("no error");
+                    let request_sent = slidegate::Request::new().with("user", &*user);
+                    let answer = gate.check_now(&request_sent).expect("no error");
                     assert!(answer.is_some(), "the state is in memory");
                 }
             });

@@ -26,7 +26,7 @@ fn fixed(limit: u32) -> AdaptiveLayer {
 }
 
 #[tokio::test]
-async fn a_slot_is_taken_until_the_body_ends() {
+async fn a_slot_is_occupied_until_the_body_ends() {
     let layer = fixed(2);
     let mut service = layer.layer(service_fn(|_: Request<Body>| async {
         Ok::<_, Infallible>(Response::new(Body::from("hello")))

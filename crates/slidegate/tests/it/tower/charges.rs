@@ -57,7 +57,7 @@ impl hyper::body::Body for Endless {
 }
 
 #[tokio::test]
-async fn a_slot_is_taken_until_the_body_ends() {
+async fn a_slot_is_occupied_until_the_body_ends() {
     let gate = gate(SLOTS);
     let layer = RateLimitLayer::new(gate.clone());
     let mut service = layer.layer(service_fn(|_: Request<Body>| async {
@@ -133,8 +133,8 @@ async fn an_upgraded_connection_keeps_its_slot() {
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel::<ChargeGuard>();
     let service = RateLimitLayer::new(gate.clone()).layer(service_fn(move |request: Request<Body>| {
         let charged: &ChargeHandle = request.extensions().get().expect("a charge");
-        let kept = charged.keep().expect("the response has not ended");
-        sender.send(kept).expect("a receiver");
+        let charge = charged.keep().expect("the response has not ended");
+        sender.send(charge).expect("a receiver");
         async {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -142,9 +142,9 @@ async fn an_upgraded_connection_keeps_its_slot() {
         }
     }));
     drop(service.oneshot(request()).await.expect("a response"));
-    let kept = receiver.recv().await.expect("a charge");
+    let charge = receiver.recv().await.expect("a charge");
     assert_eq!(used(&gate, "slots").await, 1, "the response has ended, the connection has not");
-    drop(kept);
+    drop(charge);
     assert_eq!(used(&gate, "slots").await, 0);
 }
 

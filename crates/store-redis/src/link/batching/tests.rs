@@ -5,7 +5,7 @@ use crate::link::job::PendingJob;
 
 /// What a test says of a request.
 #[derive(Clone, Copy)]
-struct Given {
+struct TestCall {
     sha: &'static str,
     head: &'static str,
     slot: u16,
@@ -13,11 +13,11 @@ struct Given {
     manner: Redirection,
 }
 
-const PLAIN: Given =
-    Given { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Redirection::Ordinary };
+const PLAIN: TestCall =
+    TestCall { sha: "a", head: "h", slot: 1, record_bytes: Some(4), manner: Redirection::Ordinary };
 
-fn job(given: Given) -> (Job, PendingJob) {
-    let Given { sha, head, slot, record_bytes, manner } = given;
+fn job(call: TestCall) -> (Job, PendingJob) {
+    let TestCall { sha, head, slot, record_bytes, manner } = call;
     let script = Script { text: String::new(), sha: sha.to_owned(), record_bytes };
     let head = vec![head.as_bytes().to_vec()];
     let invocation =
@@ -26,8 +26,8 @@ fn job(given: Given) -> (Job, PendingJob) {
 }
 
 /// Pushes requests whose callers stay.
-fn push(groups: &mut Batcher, given: impl IntoIterator<Item = Given>) -> Vec<PendingJob> {
-    let (jobs, pending): (Vec<_>, Vec<_>) = given.into_iter().map(job).unzip();
+fn push(groups: &mut Batcher, call: impl IntoIterator<Item = TestCall>) -> Vec<PendingJob> {
+    let (jobs, pending): (Vec<_>, Vec<_>) = call.into_iter().map(job).unzip();
     jobs.into_iter().for_each(|job| groups.push(job));
     pending
 }
@@ -59,14 +59,14 @@ fn a_full_call_does_not_wait() {
 #[test]
 fn only_what_is_alike_travels_together() {
     let others = [
-        Given { sha: "b", ..PLAIN },
-        Given { head: "other", ..PLAIN },
-        Given { record_bytes: None, ..PLAIN },
-        Given { record_bytes: None, ..PLAIN },
-        Given { manner: Redirection::Asking, ..PLAIN },
-        Given { manner: Redirection::Asking, ..PLAIN },
+        TestCall { sha: "b", ..PLAIN },
+        TestCall { head: "other", ..PLAIN },
+        TestCall { record_bytes: None, ..PLAIN },
+        TestCall { record_bytes: None, ..PLAIN },
+        TestCall { manner: Redirection::Asking, ..PLAIN },
+        TestCall { manner: Redirection::Asking, ..PLAIN },
     ];
-    let slots = [PLAIN, PLAIN, Given { slot: 2, ..PLAIN }];
+    let slots = [PLAIN, PLAIN, TestCall { slot: 2, ..PLAIN }];
     for (rule, expected) in [
         (SlotRouting::Together, vec![1, 1, 1, 1, 1, 1, 3]),
         (SlotRouting::Apart, vec![1, 1, 1, 1, 1, 1, 1, 2]),
@@ -82,17 +82,17 @@ fn only_what_is_alike_travels_together() {
 #[test]
 fn requests_whose_callers_left_are_never_sent() {
     let mut groups = Batcher::new(SlotRouting::Together, 16);
-    let mut pending = push(&mut groups, [PLAIN, PLAIN, Given { record_bytes: None, ..PLAIN }]);
+    let mut pending = push(&mut groups, [PLAIN, PLAIN, TestCall { record_bytes: None, ..PLAIN }]);
     pending.truncate(1);
     assert_eq!(sizes(&mut groups), [1]);
-    drop(push(&mut groups, [Given { sha: "b", ..PLAIN }]));
+    drop(push(&mut groups, [TestCall { sha: "b", ..PLAIN }]));
     assert_eq!(sizes(&mut groups), [0; 0]);
 }
 
 #[test]
 fn nothing_is_left_of_what_has_ended() {
     let mut groups = Batcher::new(SlotRouting::Apart, 16);
-    let _tickets = push(&mut groups, (0..100).map(|slot| Given { slot, ..PLAIN }));
+    let _tickets = push(&mut groups, (0..100).map(|slot| TestCall { slot, ..PLAIN }));
     let flying: Vec<CallBatch> = std::iter::from_fn(|| groups.next()).collect();
     assert_eq!((flying.len(), groups.groups.len()), (100, 100));
     flying.into_iter().for_each(|batch| groups.batch_ended(batch.kind.unwrap()));
@@ -100,7 +100,7 @@ fn nothing_is_left_of_what_has_ended() {
 }
 
 #[test]
-fn a_connection_that_was_given_up_holds_nobody_back() {
+fn an_abandoned_connection_delays_nobody() {
     let mut groups = Batcher::new(SlotRouting::Together, 16);
     let _first = push(&mut groups, [PLAIN]);
     let flying = groups.next().unwrap();

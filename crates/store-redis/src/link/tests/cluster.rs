@@ -199,11 +199,11 @@ async fn a_replica_that_takes_over_is_found() {
     })
     .await;
     let all_know = async || {
-        let mut known = true;
+        let mut is_replica = true;
         for node in &nodes.0 {
-            known &= node.ask::<String>(&["CLUSTER", "NODES"]).await.contains(&format!("slave {id}"));
+            is_replica &= node.ask::<String>(&["CLUSTER", "NODES"]).await.contains(&format!("slave {id}"));
         }
-        known
+        is_replica
     };
     until("all know of it", all_know).await;
     let owner = nodes.0.iter().position(|node| node.port == owner.port).unwrap();

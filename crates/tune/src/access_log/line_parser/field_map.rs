@@ -91,7 +91,7 @@ pub(in crate::access_log) struct NoTimeField;
 
 impl NoTimeField {
     /// Fields that would be read as the time.
-    pub(in crate::access_log) fn known() -> String {
+    pub(in crate::access_log) fn names() -> String {
         [&STARTS[..], &ENDS[..]].concat().join(", ")
     }
 }
@@ -105,16 +105,16 @@ pub(in crate::access_log) struct FieldMap {
 /// Names that a file has, and that the options map.
 struct FieldNaming<'n> {
     names: &'n [String],
-    known: FieldNames,
+    coverage: FieldNames,
     options: &'n ReadOptions,
 }
 
 impl FieldNaming<'_> {
     /// Field that a role is mapped to, or the first well-known one that the file has.
-    fn find(&self, attribute: &str, known: &[&str]) -> Option<String> {
+    fn find(&self, attribute: &str, candidates: &[&str]) -> Option<String> {
         match self.options.field_of(attribute) {
             Some(field) => self.has_mapped(field).then(|| field.to_owned()),
-            None => known.iter().find(|name| self.has(name)).map(|name| (*name).to_owned()),
+            None => candidates.iter().find(|name| self.has(name)).map(|name| (*name).to_owned()),
         }
     }
 
@@ -127,17 +127,18 @@ impl FieldNaming<'_> {
             Some((attribute, meaning)) => vec![(attribute, &[][..], meaning)],
             None => vec![("start", &STARTS[..], Start), ("end", &ENDS[..], End)],
         };
-        let role =
-            |(attribute, known, meaning)| Some((self.find(attribute, known)?, FieldRole::Time(meaning)));
+        let role = |(attribute, candidates, meaning)| {
+            Some((self.find(attribute, candidates)?, FieldRole::Time(meaning)))
+        };
         candidates.into_iter().find_map(role)
     }
 
     fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known == name)
+        self.names.iter().any(|other| other == name)
     }
 
     fn has_mapped(&self, name: &str) -> bool {
-        self.known == FieldNames::Some || self.has(name)
+        self.coverage == FieldNames::Some || self.has(name)
     }
 }
 
@@ -145,11 +146,11 @@ impl FieldMap {
     /// Map of a file with fields of these names.
     pub(super) fn of_names(
         names: &[String],
-        known: FieldNames,
+        coverage: FieldNames,
         options: &ReadOptions,
         address: &ClientAddress,
     ) -> Result<(Self, Vec<FieldSource>), NoTimeField> {
-        let naming = FieldNaming { names, known, options };
+        let naming = FieldNaming { names, coverage, options };
         let time = naming.time().ok_or(NoTimeField)?;
         let mut map = Self { fields: vec![time] };
         if let Some(name) = naming.find("duration", &DURATIONS) {
@@ -174,7 +175,7 @@ impl FieldMap {
             _ => [("StartUTC", FieldRole::Time(TimeMeaning::Start)), ("Duration", FieldRole::Duration(1e-6))],
         };
         let mut map = Self { fields: times.map(|(name, role)| (name.to_owned(), role)).into() };
-        let sources = map.add_requests(&FieldNaming { names, known: FieldNames::Some, options }, address);
+        let sources = map.add_requests(&FieldNaming { names, coverage: FieldNames::Some, options }, address);
         (map, sources)
     }
 
@@ -193,7 +194,7 @@ impl FieldMap {
         naming: &FieldNaming<'_>,
         address: &ClientAddress,
     ) -> FieldSource {
-        let (known, role, source): (&[&str], _, _) = match attribute {
+        let (candidates, role, source): (&[&str], _, _) = match attribute {
             "method" => (&METHODS, FieldRole::Method, FieldSource::Method),
             "path" => (&TARGETS, FieldRole::Target, FieldSource::Path),
             "host" => (&HOSTS, FieldRole::Host, FieldSource::Host),
@@ -201,7 +202,7 @@ impl FieldMap {
             "status" => return FieldSource::Status,
             name => (&[name][..], FieldRole::Attribute, FieldSource::Mapped(self.fields.len())),
         };
-        let Some(name) = naming.find(attribute, known) else { return FieldSource::Missing };
+        let Some(name) = naming.find(attribute, candidates) else { return FieldSource::Missing };
         self.fields.push((name, role));
         if role == FieldRole::Peer
             && let Some(name) = naming.find("x_forwarded_for", &FORWARDED)
@@ -362,7 +363,7 @@ mod tests {
             let attributes = attributes.split_whitespace().map(|text| text.parse().expect("an attribute"));
             let attributes = attributes.collect::<Vec<AttributeField>>();
             let options = ReadOptions { attributes, ..ReadOptions::default() };
-            let naming = FieldNaming { names: &names, known: FieldNames::All, options: &options };
+            let naming = FieldNaming { names: &names, coverage: FieldNames::All, options: &options };
             let expected = expected.map(|(name, meaning)| (name.to_owned(), FieldRole::Time(meaning)));
             assert_eq!(naming.time(), expected);
         }

@@ -85,7 +85,7 @@ fn what_does_not_fit_is_counted() {
 }
 
 #[test]
-fn the_largest_templates_are_taken() {
+fn the_largest_templates_are_chosen() {
     let mut tree = RouteTree::new();
     for (path, requests) in [("/a", 1), ("/b", 3), ("/c", 2), ("/odd/../path", 9)] {
         (0..requests).for_each(|_| tree.learn(path));

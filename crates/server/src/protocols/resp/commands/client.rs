@@ -76,11 +76,11 @@ fn set_info<C: Clock>(
 }
 
 /// Name that is valid in a list.
-pub(super) fn name(given: &[u8], what: &str) -> Result<Box<str>, CommandError> {
-    if given.len() > MAX_NAME_BYTES {
+pub(super) fn name(bytes: &[u8], what: &str) -> Result<Box<str>, CommandError> {
+    if bytes.len() > MAX_NAME_BYTES {
         return Err(CommandError::from(format!("ERR {what} cannot be longer than {MAX_NAME_BYTES} bytes")));
     }
-    match std::str::from_utf8(given) {
+    match std::str::from_utf8(bytes) {
         Ok(name) if name.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(name.into()),
         _ => {
             let text = format!("ERR {what} cannot contain spaces, newlines or special characters.");

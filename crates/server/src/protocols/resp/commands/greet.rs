@@ -54,8 +54,8 @@ pub(super) fn hello<C: Clock>(
             (Some(user), Some(password)) if command.is(at, "AUTH") => {
                 (credentials, at) = (Some((user, password)), at + 3);
             }
-            (Some(given), _) if command.is(at, "SETNAME") => {
-                (client, at) = (Some(name(given, "Client names")?), at + 2);
+            (Some(argument), _) if command.is(at, "SETNAME") => {
+                (client, at) = (Some(name(argument, "Client names")?), at + 2);
             }
             _ => {
                 let option = head(command.argument(at), MAX_ECHO_BYTES);

@@ -51,19 +51,16 @@ async fn a_million_commands_of_a_client_that_does_not_read_are_not_read_either()
     let (command, reply) = (&b"*1\r\n$4\r\nPING\r\n"[..], &b"+PONG\r\n"[..]);
     let (mut reading, mut writing) = split(connected());
     let commands = command.repeat(MILLION);
-    let mut taken = 0;
-    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
-        taken += written.expect("an open pipe");
+    let mut sent = 0;
+    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[sent..])).await {
+        sent += written.expect("an open pipe");
     }
     // The buffers: one read of commands, and 64 KiB of replies and one more.
     let most = (16 << 10) + ((64 << 10) / reply.len() + 1) * command.len() + 1_024;
-    assert!(
-        taken <= most,
-        "{taken} bytes were read from a client that does not read, and {most} is the most"
-    );
+    assert!(sent <= most, "{sent} bytes were read from a client that does not read, and {most} is the most");
 
     // As soon as it reads, every command has its reply.
-    let rest = tokio::spawn(async move { writing.write_all(&commands[taken..]).await.map(|()| writing) });
+    let rest = tokio::spawn(async move { writing.write_all(&commands[sent..]).await.map(|()| writing) });
     let mut replies = vec![0; MILLION * reply.len()];
     reading.read_exact(&mut replies).await.expect("a million replies");
     assert!(replies.chunks_exact(reply.len()).all(|one| one == reply));
@@ -75,11 +72,11 @@ async fn a_million_commands_of_a_client_that_does_not_read_are_not_read_either()
 async fn long_replies_are_bounded_too() {
     let (_reading, mut writing) = split(connected());
     let commands = b"COMMAND\r\n".repeat(MILLION);
-    let mut taken = 0;
-    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[taken..])).await {
-        taken += written.expect("an open pipe");
+    let mut sent = 0;
+    while let Ok(written) = timeout(Duration::from_secs(1), writing.write(&commands[sent..])).await {
+        sent += written.expect("an open pipe");
     }
-    assert!(taken <= (16 << 10) + 1_024, "{taken} bytes were read from a client that does not read");
+    assert!(sent <= (16 << 10) + 1_024, "{sent} bytes were read from a client that does not read");
 }
 
 /// Memory of an idle connection.
@@ -126,8 +123,8 @@ fn no_allocation_per_command() {
             buffers.out.clear();
         };
         (0..20).for_each(|_| round());
-        let taken = allocation_counter::measure(|| (0..10).for_each(|_| round()));
-        assert_eq!(taken.count_total, 0, "{}", String::from_utf8_lossy(command));
+        let allocations = allocation_counter::measure(|| (0..10).for_each(|_| round()));
+        assert_eq!(allocations.count_total, 0, "{}", String::from_utf8_lossy(command));
     }
 }
 

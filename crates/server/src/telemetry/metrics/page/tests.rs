@@ -1,15 +1,15 @@
 use super::*;
 use crate::telemetry::metrics::family::{Family, HistogramBucket};
 
-static ASKED: Family<2> = Family::counter("asked", ["who", "what"], "What was asked");
+static REQUESTS: Family<2> = Family::counter("asked", ["who", "what"], "What was asked");
 static OPEN: Family<0> = Family::gauge("open", [], "1 while it is open");
 static BUILD: Family<1> = Family::info("build", ["version"], "The version");
 static TOOK: Family<0> = Family::histogram("took_seconds", "How long it took");
 
 fn page(format: MetricsFormat) -> String {
     let mut page = Page::new(format);
-    ASKED.put(&mut page, ["a", "b"], 7_u64);
-    ASKED.put(&mut page, ["quo\"te", "back\\slash\nline\r\u{1F980}"], u64::MAX);
+    REQUESTS.put(&mut page, ["a", "b"], 7_u64);
+    REQUESTS.put(&mut page, ["quo\"te", "back\\slash\nline\r\u{1F980}"], u64::MAX);
     OPEN.put(&mut page, [], true);
     BUILD.put(&mut page, ["1.0"], 1_u64);
     let buckets = [(1_000_000, "0.001", 2), (1_000_000_000, "1.0", 5)];

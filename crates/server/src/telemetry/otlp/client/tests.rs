@@ -63,10 +63,10 @@ fn client(address: SocketAddr, authority: &CertifiedKey<KeyPair>) -> CollectorCl
 #[tokio::test]
 async fn over_tls_with_the_configured_headers() {
     let identity = identity();
-    let (address, taken) = collector(&identity).await;
+    let (address, request) = collector(&identity).await;
     let sent = client(address, &identity).send("traces", &TracesRequest::default()).await;
     assert!(sent.is_ok(), "{sent:?}");
-    let head = taken.await.expect("a head");
+    let head = request.await.expect("a head");
     let lines: Vec<&str> = head.lines().collect();
     assert_eq!(lines[0], "POST /below/v1/traces HTTP/1.1");
     let host = format!("host: localhost:{}", address.port());
@@ -79,13 +79,13 @@ async fn over_tls_with_the_configured_headers() {
 
 #[tokio::test]
 async fn an_untrusted_collector_gets_nothing() {
-    let (address, taken) = collector(&identity()).await;
+    let (address, request) = collector(&identity()).await;
     let sent = client(address, &identity()).send("traces", &TracesRequest::default()).await;
     match sent {
         Err(SendFailure::Temporary { why, .. }) => assert!(why.contains("certificate"), "{why}"),
         other => panic!("{other:?}"),
     }
-    assert_eq!(taken.await.expect("an end"), "");
+    assert_eq!(request.await.expect("an end"), "");
 }
 
 #[test]

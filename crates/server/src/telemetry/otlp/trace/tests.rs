@@ -5,7 +5,7 @@ use hyper::header::HeaderValue;
 use super::*;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
-const ASKED: (Listener, &str) = (Listener::Http, "POST /v1/check");
+const CALL: (Listener, &str) = (Listener::Http, "POST /v1/check");
 
 fn headers(flags: &str) -> HeaderMap {
     let value = HeaderValue::from_str(&format!("00-{TRACE}-00f067aa0ba902b7-{flags}")).expect("a value");
@@ -27,12 +27,12 @@ fn a_caller_decides_whatever_the_share() {
     for basis_points in [0, 10_000] {
         let share = SampleShare::new(basis_points);
         let mut random = numbers();
-        let kept = Trace::begin(share, ASKED, Some(&headers("01")), &mut random).0.expect("a span");
+        let span = Trace::begin(share, CALL, Some(&headers("01")), &mut random).0.expect("a span");
         let id = u128::from_str_radix(TRACE, 16).expect("hex").to_be_bytes();
-        assert_eq!((kept.trace_id, kept.parent), (id, Some(0x00f0_67aa_0ba9_02b7_u64.to_be_bytes())));
-        assert!(Trace::begin(share, ASKED, Some(&headers("00")), &mut random).is_none());
+        assert_eq!((span.trace_id, span.parent), (id, Some(0x00f0_67aa_0ba9_02b7_u64.to_be_bytes())));
+        assert!(Trace::begin(share, CALL, Some(&headers("00")), &mut random).is_none());
         // One that is no parent is as if it were not there.
-        let root = Trace::begin(share, ASKED, Some(&headers("zz")), &mut random);
+        let root = Trace::begin(share, CALL, Some(&headers("zz")), &mut random);
         assert_eq!(root.is_none(), basis_points == 0);
         assert_eq!(root.0.and_then(|begun| begun.parent), None);
     }
@@ -41,14 +41,14 @@ fn a_caller_decides_whatever_the_share() {
 #[test]
 fn a_share_of_new_traces_is_sampled() {
     let mut random = numbers();
-    let mut kept = |basis_points| {
+    let mut sampled = |basis_points| {
         let share = SampleShare::new(basis_points);
-        (0..100_000).filter(|_| !Trace::begin(share, ASKED, None, &mut random).is_none()).count()
+        (0..100_000).filter(|_| !Trace::begin(share, CALL, None, &mut random).is_none()).count()
     };
-    assert_eq!((kept(0), kept(10_000)), (0, 100_000));
+    assert_eq!((sampled(0), sampled(10_000)), (0, 100_000));
     // Seeded: these are not chances, but what came of it once. 1,000 and 50,000 are expected, give
     // or take 31 and 158.
-    let (hundredth, half) = (kept(100), kept(5_000));
+    let (hundredth, half) = (sampled(100), sampled(5_000));
     assert!((900..1_100).contains(&hundredth) && (49_500..50_500).contains(&half), "{hundredth} {half}");
 }
 
@@ -57,7 +57,7 @@ fn whoever_decides_by_the_id_decides_the_same() {
     let mut random = numbers();
     let share = SampleShare::new(2_500);
     for _ in 0..1_000 {
-        if let Some(begun) = Trace::begin(share, ASKED, None, &mut random).0 {
+        if let Some(begun) = Trace::begin(share, CALL, None, &mut random).0 {
             let low = u64::from_be_bytes(begun.trace_id[8..].try_into().expect("eight bytes"));
             // As the SDKs do: the lower 63 bits' share of what there could be.
             assert!(share.has(low) && low >> 1 < (1 << 63) / 4);
@@ -68,7 +68,7 @@ fn whoever_decides_by_the_id_decides_the_same() {
 #[test]
 fn a_span_is_whole() {
     let begun =
-        Trace::begin(SampleShare::new(10_000), ASKED, Some(&headers("01")), numbers()).0.expect("a span");
+        Trace::begin(SampleShare::new(10_000), CALL, Some(&headers("01")), numbers()).0.expect("a span");
     let outcome = SpanOutcome { error: Some("no answer".to_owned()), ..SpanOutcome::default() };
     let span = begun.span(outcome);
     assert_eq!((&*span.name, span.kind, span.flags), ("POST /v1/check", SERVER, 0x301));

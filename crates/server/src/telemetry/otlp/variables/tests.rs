@@ -1,16 +1,16 @@
 use super::*;
 use crate::telemetry::otlp::messages::{AnyValue, AttributeValue};
 
-fn read(given: &[(&'static str, &str)]) -> Result<Variables, OtlpError> {
+fn read(variables: &[(&'static str, &str)]) -> Result<Variables, OtlpError> {
     let get = |name: &'static str| {
-        let found = given.iter().find(|(known, _)| *known == name);
+        let found = variables.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| (*value).to_owned())
     };
     Variables::read(get, "this one".to_owned())
 }
 
-fn resource_of(given: &[(&'static str, &str)]) -> Vec<(String, String)> {
-    let resource = read(given).unwrap_or_else(|error| panic!("{error}")).resource;
+fn resource_of(variables: &[(&'static str, &str)]) -> Vec<(String, String)> {
+    let resource = read(variables).unwrap_or_else(|error| panic!("{error}")).resource;
     let text = |value: Option<AnyValue>| match value.and_then(|value| value.value) {
         Some(AttributeValue::Text(text)) => text,
         other => panic!("{other:?}"),
@@ -44,16 +44,16 @@ fn a_resource_has_a_name_a_version_and_an_instance() {
             &[(INSTANCE, "pod-7"), (SERVICE_NAME, "slidegate"), (SERVICE_VERSION, "2")],
         ),
     ];
-    for (given, expected) in rows {
-        let found = resource_of(given);
+    for (variables, expected) in rows {
+        let found = resource_of(variables);
         let found: Vec<_> = found.iter().map(|(key, value)| (&**key, &**value)).collect();
-        assert_eq!(found, expected, "{given:?}");
+        assert_eq!(found, expected, "{variables:?}");
     }
 }
 
 #[test]
 fn headers_time_and_whether_at_all() {
-    let read = |given| read(given).unwrap_or_else(|error| panic!("{error}"));
+    let read = |variables| read(variables).unwrap_or_else(|error| panic!("{error}"));
     let none = read(&[]);
     assert_eq!((none.disabled, none.timeout, none.headers.len()), (false, TIMEOUT, 0));
     let all = read(&[

@@ -78,11 +78,11 @@ fn huge_scalars() {
         format!("version: {}", "9".repeat(1_000_000)),
     ] {
         first(&text);
-        let shown = parse(&text).err().map(|errors| errors.to_string()).unwrap_or_default();
+        let rendered = parse(&text).err().map(|errors| errors.to_string()).unwrap_or_default();
         assert!(
-            shown.len() < 3_000_000 && shown.lines().all(|line| line.chars().count() < 1_000_100),
+            rendered.len() < 3_000_000 && rendered.lines().all(|line| line.chars().count() < 1_000_100),
             "{}",
-            shown.len()
+            rendered.len()
         );
     }
 }
@@ -106,7 +106,7 @@ fn very_many_errors_are_counted() {
 
 #[test]
 fn many_documents_and_other_streams() {
-    for (text, said) in [
+    for (text, expected) in [
         ("---\n".repeat(10_000), "2:1 more than one YAML document"),
         ("version: 1\n...\nversion: 1\n".to_owned(), "3:1 more than one YAML document"),
         ("%YAML 3.0\n---\nversion: 1\n".to_owned(), "1:1 invalid YAML: unsupported YAML major version"),
@@ -114,7 +114,7 @@ fn many_documents_and_other_streams() {
         ("version: 1\n\u{7}".to_owned(), "2:1 unexpected character"),
         ("version: 1\u{0}".to_owned(), "1:11 unexpected character"),
     ] {
-        assert_eq!(first(&text), said);
+        assert_eq!(first(&text), expected);
     }
 }
 

@@ -28,8 +28,8 @@ fn sections() -> Vec<Section> {
 fn errors(text: &str) -> Vec<String> {
     let Err(errors) = parse(text) else { return Vec::new() };
     check(text, &errors);
-    let said = errors.iter().map(|e| format!("> {}:{} {} => {}", e.line, e.column, e.message, e.help));
-    said.collect()
+    let lines = errors.iter().map(|e| format!("> {}:{} {} => {}", e.line, e.column, e.message, e.help));
+    lines.collect()
 }
 
 #[test]

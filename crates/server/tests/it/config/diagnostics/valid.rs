@@ -146,8 +146,8 @@ fn yaml_means_what_people_mean() {
     };
     let all =
         rule("match: { a: 1, b: yes, c: on, d: 0x10, e: 1.50, f: null-ish, g: ~x, h: '~', i: '', j: false }");
-    let said = ["a=1", "b=yes", "c=on", "d=0x10", "e=1.50", "f=null-ish", "g=~x", "h=~", "i=", "j=false"];
-    assert_eq!(conditions(&all.matches), said);
+    let expected = ["a=1", "b=yes", "c=on", "d=0x10", "e=1.50", "f=null-ish", "g=~x", "h=~", "i=", "j=false"];
+    assert_eq!(conditions(&all.matches), expected);
     for quota in ["1000000", "1_000_000", "\"1000000\"", "'1_000_000'"] {
         let rule = rule(&format!("tiers: {{ gold: [{{ quota: {quota}, window: hour }}] }}"));
         assert_eq!(limits(&rule.tiers["gold"])[0].quota(), 1_000_000);

@@ -236,11 +236,11 @@ async fn what_a_store_may_have_done_is_not_called_refused() {
         ("DELETE", "/v1/overrides/none", "", "may or may not be done; check the overrides"),
         ("POST", "/v1/keys/reset", subject, "all, some or none of the subjects were reset"),
     ];
-    for (method, path, body, said) in rows {
+    for (method, path, body, message) in rows {
         let (answer, line) = line(&mut operator, &lines, (method, path, body)).await;
         assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")), "{answer:?}");
-        assert!(answer.detail().contains(said), "{}", answer.detail());
-        assert!(line.contains("outcome=\"unknown\"") && line.contains(said), "{line}");
+        assert!(answer.detail().contains(message), "{}", answer.detail());
+        assert!(line.contains("outcome=\"unknown\"") && line.contains(message), "{line}");
     }
     // The first of them was done indeed.
     proxy.pass();

@@ -32,12 +32,12 @@ async fn with_a_token_nothing_goes_without_it() {
     let service = Service::start(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
     operator.token = None;
-    for given in [None, Some("Bearer wrong"), Some("Bearer "), Some(TOKEN), Some("Basic s3cret")] {
+    for header in [None, Some("Bearer wrong"), Some("Bearer "), Some(TOKEN), Some("Basic s3cret")] {
         for (method, path) in ALL {
             let headers: Vec<_> =
-                given.map(|value| ("authorization", value)).into_iter().chain([JSON]).collect();
+                header.map(|value| ("authorization", value)).into_iter().chain([JSON]).collect();
             let answer = operator.send(method, path, &headers, b"{}").await;
-            assert_eq!(answer.status, 401, "{method} {path} {given:?}");
+            assert_eq!(answer.status, 401, "{method} {path} {header:?}");
             assert!(answer.header("www-authenticate").is_some());
         }
     }

@@ -59,7 +59,7 @@ async fn responses_have_strict_browser_headers() {
 
 /// What a browser has is not sent again.
 #[tokio::test]
-async fn what_is_known_is_not_sent_again() {
+async fn what_is_cached_is_not_sent_again() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     for (path, _) in FILES {
@@ -73,9 +73,9 @@ async fn what_is_known_is_not_sent_again() {
             ("\"other\"".to_owned(), 200),
             (tag.trim_matches('"').to_owned(), 200),
         ];
-        for (given, status) in rows {
-            let answer = operator.send("GET", path, &[("if-none-match", &given)], b"").await;
-            assert_eq!((answer.status, answer.header("etag")), (status, Some(&*tag)), "{path} {given}");
+        for (tags, status) in rows {
+            let answer = operator.send("GET", path, &[("if-none-match", &tags)], b"").await;
+            assert_eq!((answer.status, answer.header("etag")), (status, Some(&*tag)), "{path} {tags}");
             assert_eq!(answer.body.is_empty(), status == 304);
         }
     }

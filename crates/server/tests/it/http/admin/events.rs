@@ -67,25 +67,25 @@ async fn every_viewer_gets_the_same_frame_every_second() {
         viewer.next("frame").await.expect("an event");
     }
     let [one, other] = &mut viewers;
-    let mut told = Vec::new();
+    let mut frames = Vec::new();
     for _ in 0..5 {
-        told.push(one.next("frame").await.expect("an event"));
+        frames.push(one.next("frame").await.expect("an event"));
     }
-    let uptimes: Vec<u64> = told.iter().map(|frame| frame["uptime_ms"].as_u64().expect("a time")).collect();
+    let uptimes: Vec<u64> = frames.iter().map(|frame| frame["uptime_ms"].as_u64().expect("a time")).collect();
     assert!(uptimes.windows(2).all(|two| two[1] == two[0] + 1_000), "{uptimes:?}");
-    assert!(told.iter().all(|frame| frame["viewers"] == 2), "{told:?}");
+    assert!(frames.iter().all(|frame| frame["viewers"] == 2), "{frames:?}");
     let mut first = other.next("frame").await.expect("an event");
-    while first["uptime_ms"] != told[0]["uptime_ms"] {
+    while first["uptime_ms"] != frames[0]["uptime_ms"] {
         first = other.next("frame").await.expect("an event");
     }
-    for frame in &told[1..] {
+    for frame in &frames[1..] {
         assert_eq!(other.next("frame").await.as_ref(), Some(frame));
     }
 }
 
 /// A chart does not begin empty, nor does it grow for ever.
 #[tokio::test(start_paused = true)]
-async fn the_last_two_minutes_are_known() {
+async fn the_last_two_minutes_are_sent() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut client = service.client().await;
     assert_eq!(client.check(from("203.0.113.7")).await.status, 200);

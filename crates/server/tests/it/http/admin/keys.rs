@@ -18,7 +18,7 @@ const RULES: &str = "
 ";
 
 #[tokio::test]
-async fn a_look_says_all_that_is_known() {
+async fn a_look_reports_all_usage() {
     for kind in BOTH {
         let service = Service::start(kind, &with_admin(RULES)).await;
         let (mut client, mut operator) = (service.client().await, Operator::new(&service).await);

@@ -74,8 +74,8 @@ async fn there_are_two_formats() {
     let service = Service::start(Kind::Memory, &with_admin(LOGIN)).await;
     let mut operator = Operator::new(&service).await;
     let classic = scrape(&mut operator).await;
-    let asked = [("accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")];
-    let scraped = operator.send("GET", "/metrics", &asked, b"").await;
+    let headers = [("accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")];
+    let scraped = operator.send("GET", "/metrics", &headers, b"").await;
     assert_eq!((scraped.status, scraped.header("content-type")), (200, Some(OPEN_METRICS)));
     assert_eq!(scraped.header("vary"), Some("accept"));
     let open = String::from_utf8(scraped.body).expect("UTF-8");

@@ -58,7 +58,7 @@ async fn a_file_is_read_again_on_request() {
         "slidegate_policy_reloads_total{outcome=\"done\"} 1",
         "slidegate_policy_reloads_total{outcome=\"refused\"} 1",
     ] {
-        assert!(metrics.lines().any(|known| known == line), "{line} in\n{metrics}");
+        assert!(metrics.lines().any(|other| other == line), "{line} in\n{metrics}");
     }
 }
 

@@ -35,7 +35,7 @@ async fn a_descriptor_says_what_it_costs() {
 }
 
 #[tokio::test]
-async fn negative_hits_are_given_back_where_the_rule_allows_it() {
+async fn negative_hits_return_units_where_the_rule_allows_it() {
     for kind in BOTH {
         let rules = "
 rules:
@@ -200,16 +200,16 @@ async fn two_quotas_of_one_history_have_their_own_numbers() {
         let mut client = service.client().await;
         let limit =
             |quota: u64| with("a=b", json!({ "limit": { "requestsPerUnit": quota, "unit": "MINUTE" } }));
-        let brought = json!({ "domain": "d", "descriptors": [limit(5), limit(10), limit(20)] });
+        let ad_hoc = json!({ "domain": "d", "descriptors": [limit(5), limit(10), limit(20)] });
         let mut answers = Vec::new();
         for _ in 0..2 {
-            answers.push(statuses(&client.post("/json", &brought).await));
+            answers.push(statuses(&client.post("/json", &ad_hoc).await));
         }
         assert_eq!(answers, ["OK 2, OK 7, OK 17", "OVER_LIMIT 2, OK 7, OK 17"], "{kind:?}");
         let alone = json!({ "domain": "d", "descriptors": [limit(10)], "hitsAddend": 7 });
         assert_eq!(statuses(&client.post("/json", &alone).await), "OK 0", "{kind:?}: what was told fits");
         // Beyond the lower quota the numbers of the higher one are still exact.
-        let both = client.post("/json", &brought).await;
+        let both = client.post("/json", &ad_hoc).await;
         assert_eq!(statuses(&both), "OVER_LIMIT 0, OVER_LIMIT 0, OK 10", "{kind:?}");
         for (quota, reset) in both.at("/statuses").as_array().expect("a list").iter().zip(["60s"; 3]) {
             assert_eq!(quota["durationUntilReset"], reset, "{kind:?} {quota}");

@@ -97,8 +97,8 @@ struct Both<'a> {
 impl Both<'_> {
     fn ask(&mut self, limits: &Setting, verb: Verb, costs: &[Option<u64>]) -> Result<(), String> {
         self.holder += 1;
-        let asked = self.subjects.iter().zip(limits).zip(costs);
-        let charges: Vec<Charge<'_>> = asked
+        let subjects = self.subjects.iter().zip(limits).zip(costs);
+        let charges: Vec<Charge<'_>> = subjects
             .filter_map(|((subject, limits), cost)| {
                 Some(Charge { space: self.space, key: &subject.key, limits, cost: (*cost)? })
             })

@@ -25,8 +25,8 @@ const REMEMBERS: &str = "SLIDEGATE_HOT_REMEMBERS";
 /// Whether a node may deny again by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Denials {
-    Asked,
-    Remembered,
+    Uncached,
+    Cached,
 }
 
 /// A process that runs, and the file that it writes its answers to.
@@ -39,7 +39,7 @@ pub(crate) struct Worker {
 pub(crate) fn start(mut command: Command, url: &str, each: u64, denials: Denials) -> Worker {
     let answers = NamedTempFile::new().expect("a file").into_temp_path();
     command.env(SERVER, url).env(EACH, each.to_string()).env(ANSWERS, &answers).stdout(Stdio::null());
-    if denials == Denials::Remembered {
+    if denials == Denials::Cached {
         command.env(REMEMBERS, "1");
     }
     Worker { child: command.spawn().expect("a program that can be run"), answers }
@@ -66,7 +66,7 @@ impl Job {
     /// The job of this process, if another one started it.
     pub(crate) fn of_this_process() -> Option<Self> {
         let url = env::var(SERVER).ok()?;
-        let denials = if env::var_os(REMEMBERS).is_some() { Denials::Remembered } else { Denials::Asked };
+        let denials = if env::var_os(REMEMBERS).is_some() { Denials::Cached } else { Denials::Uncached };
         let answers = env::var_os(ANSWERS).expect("the path of a file").into();
         Some(Self { url, each: number(EACH).expect("how many"), denials, answers })
     }
@@ -91,8 +91,8 @@ impl Job {
         let config = RedisConfig::parse(&self.url).expect("a URL");
         let config = config.timeout(Duration::from_secs(60)).connect_timeout(Duration::from_secs(60));
         Redis::new(&match self.denials {
-            Denials::Asked => config.deny_cache(Duration::ZERO),
-            Denials::Remembered => config,
+            Denials::Uncached => config.deny_cache(Duration::ZERO),
+            Denials::Cached => config,
         })
     }
 }

@@ -249,12 +249,12 @@ async fn histories_that_lose_nothing_void_nothing() {
             permits.push([reserve(&limiter, 1).await, reserve(&limiter, 1).await]);
         }
         assert_eq!(used(&limiter, "key").await, 2 * CHANGES as u64);
-        let (void, known) = permits.split_at(CHANGES - GENERATIONS);
+        let (void, valid) = permits.split_at(CHANGES - GENERATIONS);
         for permit in void.iter().flatten() {
             assert_eq!(limiter.refund(permit).await.expect("an answer"), Void, "{flavour:?}");
         }
         for outcome in [Settled, AlreadySpent] {
-            for permit in known.iter().flatten() {
+            for permit in valid.iter().flatten() {
                 assert_eq!(limiter.refund(permit).await.expect("an answer"), outcome, "{flavour:?}");
             }
         }

@@ -38,17 +38,17 @@ pub(crate) fn holds(list: &TopList, most: usize, exact: &HashMap<u64, u64>) -> R
     ensure!(list.entries.len() <= most, "{} of {most}", list.entries.len());
     ensure!(list.entries.is_sorted_by(|one, other| one.count >= other.count), "not in order: {list:?}");
     ensure!(list.total == exact.values().sum::<u64>(), "{} in all, not {exact:?}", list.total);
-    let mut known = 0;
+    let mut found = 0;
     for (subject, &times) in exact {
         match named.get(name(*subject).as_str()) {
             Some(&(count, error)) => {
-                known += 1;
+                found += 1;
                 ensure!(count - error <= times && times <= count, "{subject}: {times}, {count} - {error}");
             }
             None => ensure!(times <= list.bound, "{subject} is missing with {times}, bound {}", list.bound),
         }
     }
     // Who was never counted is never named.
-    ensure!(known == named.len(), "{known} of {}", named.len());
+    ensure!(found == named.len(), "{found} of {}", named.len());
     Ok(())
 }

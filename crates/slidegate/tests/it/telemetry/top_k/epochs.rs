@@ -72,24 +72,24 @@ fn a_list_is_of_the_last_two_epochs() {
     let (naming, top) = (naming("login"), Top::new(8));
     let epoch_ms = START_MS / Top::EPOCH_MS * Top::EPOCH_MS;
     let add = |now_ms| top.add(Subject { naming: &naming, key: &"alice".into() }, now_ms);
-    let seen = |now_ms| {
+    let count_at = |now_ms| {
         let list = top.list(8, now_ms);
         (list.total, list.since_ms)
     };
-    assert_eq!(seen(START_MS), (0, START_MS), "nothing yet");
+    assert_eq!(count_at(START_MS), (0, START_MS), "nothing yet");
     add(START_MS);
     add(epoch_ms + Top::EPOCH_MS);
-    assert_eq!(seen(epoch_ms + Top::EPOCH_MS), (2, START_MS));
+    assert_eq!(count_at(epoch_ms + Top::EPOCH_MS), (2, START_MS));
     // A clock that lags a little counts where the others are.
     add(epoch_ms + Top::EPOCH_MS - 1);
-    assert_eq!(seen(epoch_ms + 2 * Top::EPOCH_MS - 1), (3, START_MS));
-    assert_eq!(seen(epoch_ms + 2 * Top::EPOCH_MS), (2, epoch_ms + Top::EPOCH_MS));
-    assert_eq!(seen(epoch_ms + 3 * Top::EPOCH_MS), (0, epoch_ms + 2 * Top::EPOCH_MS));
+    assert_eq!(count_at(epoch_ms + 2 * Top::EPOCH_MS - 1), (3, START_MS));
+    assert_eq!(count_at(epoch_ms + 2 * Top::EPOCH_MS), (2, epoch_ms + Top::EPOCH_MS));
+    assert_eq!(count_at(epoch_ms + 3 * Top::EPOCH_MS), (0, epoch_ms + 2 * Top::EPOCH_MS));
     // However far it lags.
     add(START_MS);
-    assert_eq!(seen(START_MS), (1, epoch_ms + 2 * Top::EPOCH_MS));
+    assert_eq!(count_at(START_MS), (1, epoch_ms + 2 * Top::EPOCH_MS));
     add(epoch_ms + 9 * Top::EPOCH_MS);
-    assert_eq!(seen(START_MS), (1, epoch_ms + 8 * Top::EPOCH_MS));
+    assert_eq!(count_at(START_MS), (1, epoch_ms + 8 * Top::EPOCH_MS));
 }
 
 /// Every epoch's number in the words of the counts, the one that looks like a vacant place
@@ -109,7 +109,7 @@ fn epochs_of_all_numbers_count() {
 
 /// Words have the last bits of an epoch's number only.
 #[test]
-fn an_epoch_is_not_taken_for_one_long_ago() {
+fn an_epoch_is_not_confused_with_one_long_ago() {
     let naming = naming("login");
     for later in [1_u64 << 14, 1 << 15, 1 << 16, 1 << 31] {
         let top = Top::new(2);
@@ -130,8 +130,11 @@ fn a_subject_outside_the_list_counts_in_every_epoch() {
             let list = top.list(1, epoch * Top::EPOCH_MS);
             (list.total, list.bound, list.entries.first().map(|entry| (entry.count, entry.error)))
         };
-        let told = ["alice", "bob", "bob", "bob", "carol"].map(add);
+        let results = ["alice", "bob", "bob", "bob", "carol"].map(add);
         let bob = |count| Some((count, 1));
-        assert_eq!(told, [(1, 1, Some((1, 0))), (2, 2, None), (3, 3, bob(3)), (4, 4, bob(4)), (5, 5, None)]);
+        assert_eq!(
+            results,
+            [(1, 1, Some((1, 0))), (2, 2, None), (3, 3, bob(3)), (4, 4, bob(4)), (5, 5, None)]
+        );
     }
 }

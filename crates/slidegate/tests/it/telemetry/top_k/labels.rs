@@ -47,8 +47,8 @@ fn rules_are_distinct() {
         (0..times).for_each(|_| top.add(Subject { naming, key: &"alice".into() }, START_MS));
     }
     let list = top.list(8, START_MS);
-    let told: Vec<_> = list.entries.iter().map(|entry| (&*entry.rule, entry.count)).collect();
-    assert_eq!(told, [("login", 2), ("search", 1)]);
+    let counts: Vec<_> = list.entries.iter().map(|entry| (&*entry.rule, entry.count)).collect();
+    assert_eq!(counts, [("login", 2), ("search", 1)]);
 }
 
 #[test]

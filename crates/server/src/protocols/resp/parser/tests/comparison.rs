@@ -25,12 +25,12 @@ pub(crate) fn in_pieces(
     bounds: &Bounds,
 ) -> ParsedInput {
     let mut parser = Parser::default();
-    let (mut buffer, mut given) = (Vec::new(), 0);
+    let (mut buffer, mut start) = (Vec::new(), 0);
     let mut commands = Vec::new();
     for piece in pieces.into_iter().chain([input.len()]) {
-        let end = input.len().min(given + piece);
-        buffer.extend_from_slice(&input[given..end]);
-        given = end;
+        let end = input.len().min(start + piece);
+        buffer.extend_from_slice(&input[start..end]);
+        start = end;
         loop {
             match parser.next(&mut buffer, bounds) {
                 Ok(ParseStep::More) => break,
