@@ -36,6 +36,9 @@ pub use config::snapshot_error::SnapshotStartError;
 pub use config::tls_error::TlsError;
 pub use net::connections::ConnectionStats;
 pub use net::tls::TlsState;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use protocols::resp::compare_parsers;
 pub use runtime::Runtime;
 pub use runtime::backend::Backend;
 pub use runtime::overrides::{NewOverride, OverrideError, OverrideRecord};

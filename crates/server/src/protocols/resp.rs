@@ -12,3 +12,5 @@ mod reply;
 mod session;
 
 pub(crate) use commands::announce;
+#[cfg(feature = "fuzzing")]
+pub use parser::compare_parsers;

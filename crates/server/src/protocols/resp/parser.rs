@@ -7,6 +7,13 @@ use std::fmt;
 
 use super::inline;
 pub(crate) use super::inline::ArgumentSpan;
+#[cfg(feature = "fuzzing")]
+pub use comparison::compare_parsers;
+
+#[cfg(any(test, feature = "fuzzing"))]
+mod comparison;
+#[cfg(any(test, feature = "fuzzing"))]
+mod reference_parser;
 
 /// Maximum length of the line of a length: a sign, 20 digits, and the line end.
 pub(crate) const MAX_HEADER_BYTES: usize = 32;

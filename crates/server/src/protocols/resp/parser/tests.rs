@@ -1,14 +1,10 @@
 //! Commands byte by byte, and generated input against a reader that is as simple as it can be.
 
-mod comparison;
-mod reference_parser;
-
 use slidegate_testkit::cases::{Rng, prove};
 
+use super::comparison::{compare, in_pieces};
+use super::reference_parser::ParsedInput;
 use super::*;
-use crate::protocols::resp::parser;
-use comparison::{compare, in_pieces};
-use reference_parser::ParsedInput;
 
 const BOUNDS: Bounds =
     Bounds { max_arguments: 5, max_argument_bytes: 40, max_bytes: 100, caller: AuthState::Authenticated };
