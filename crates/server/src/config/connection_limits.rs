@@ -104,7 +104,7 @@ impl<const LEAST: usize> ValueCheck for RequestSize<LEAST> {
         }
         let unit = if LEAST == 1 { "byte" } else { "bytes" };
         let help = format!("use {LEAST} {unit} to 16MiB; 64KiB is common");
-        Err(InvalidValue::new(format!("request size of {bytes} bytes is out of range"), help))
+        Err(InvalidValue::new(format!("invalid request size {bytes}"), help))
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::Gate;
 use super::charges::Charges;
-use super::{DecisionOptions, Gate};
+use super::pipeline::DecisionOptions;
 use crate::clock::Clock;
 use slidegate_store::{Admission, Charge, Grants, IdempotentOutcome, Store};
 use slidegate_store::{Key, Space};

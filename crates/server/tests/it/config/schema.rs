@@ -67,7 +67,7 @@ const MEANINGS: [&str; 17] = [
     "empty string",
     "invalid size",
     "the timeout must not be 0",
-    "request size of",
+    "invalid request size",
     "is reachable from other machines",
     "invalid collector URL",
     "metrics interval of",
