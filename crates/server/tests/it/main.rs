@@ -8,5 +8,6 @@ mod many_subjects;
 mod names;
 mod otlp;
 mod resp;
+mod service;
 mod tls;
 mod top_memory;

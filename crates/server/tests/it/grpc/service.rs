@@ -6,21 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use slidegate::SystemClock;
-use slidegate_server::{Config, Listeners, Runtime, run};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use slidegate_server::{Listeners, Runtime};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::grpc::client::{Client, framed};
+use crate::service::{RunningServer, config, listener};
 
 pub(crate) const RULES: &str = "rules: [{ name: api, key: [user], limits: [1000000/min] }]";
 
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) app: Arc<Runtime<SystemClock>>,
-    stop: Option<oneshot::Sender<()>>,
-    served: JoinHandle<()>,
+    server: RunningServer,
     silent: Option<JoinHandle<()>>,
 }
 
@@ -37,8 +35,7 @@ impl Service {
 
     /// Over a store that accepts commands, and never answers.
     pub(crate) async fn over_silence(server: &str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
+        let (listener, address) = listener().await;
         let silent = tokio::spawn(async move {
             let mut open = Vec::new();
             while let Ok((stream, _)) = listener.accept().await {
@@ -55,17 +52,11 @@ impl Service {
     }
 
     pub(crate) async fn start(policy: &str) -> Self {
-        let policy = format!("version: 1\n{policy}");
-        let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = Runtime::new(config).unwrap_or_else(|error| panic!("{error}"));
-        let app = Arc::new(app);
-        let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let grpc = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = grpc.local_addr().expect("an address");
-        let (stop, stopped) = oneshot::channel::<()>();
+        let app = Arc::new(Runtime::new(config(policy)).unwrap_or_else(|error| panic!("{error}")));
+        let ((http, _), (grpc, address)) = (listener().await, listener().await);
         let listeners = Listeners { http, grpc: Some(grpc), resp: None, admin: None };
-        let served = tokio::spawn(run(Arc::clone(&app), listeners, async move { drop(stopped.await) }));
-        Self { address, app, stop: Some(stop), served, silent: None }
+        let server = RunningServer::start(&app, listeners);
+        Self { address, app, server, silent: None }
     }
 
     pub(crate) async fn client(&self) -> Client {
@@ -74,12 +65,15 @@ impl Service {
 
     /// Tells it to stop.
     pub(crate) fn tell_to_stop(&mut self) {
-        drop(self.stop.take());
+        self.server.stop();
     }
 
     /// Waits until it has stopped.
     pub(crate) async fn ended(&mut self) {
-        timeout(Duration::from_secs(10), &mut self.served).await.expect("no long waiting").expect("an end");
+        timeout(Duration::from_secs(10), &mut self.server.task)
+            .await
+            .expect("no long waiting")
+            .expect("an end");
     }
 
     /// Whether it still answers others.
@@ -103,7 +97,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.served.abort();
+        self.server.task.abort();
         if let Some(silent) = &self.silent {
             silent.abort();
         }

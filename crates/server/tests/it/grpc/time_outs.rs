@@ -1,6 +1,5 @@
 //! Connections and calls on which nothing moves.
 
-use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,16 +10,10 @@ use tonic::Code;
 
 use crate::grpc::client::{LIMIT, framed, request};
 use crate::grpc::service::Service;
+use crate::service::lasts;
 
 /// Maximum time of a test: five times its own.
 const TIME: Duration = Duration::from_millis(400);
-
-/// Nothing comes before its time, nor long after it.
-async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
-    let began = Instant::now();
-    timeout(5 * TIME, what).await.expect("an end");
-    assert!(began.elapsed() >= TIME, "after {:?}", began.elapsed());
-}
 
 /// Nothing, or a part of what every connection begins with.
 #[tokio::test]
@@ -29,7 +22,7 @@ async fn who_does_not_begin() {
         let service = Service::bounded("head_timeout: 400ms").await;
         let mut raw = Raw::connect(service.address).await;
         raw.write(bytes).await;
-        lasts_as_long_as_set(async { while raw.next().await.is_some() {} }).await;
+        lasts(TIME, async { while raw.next().await.is_some() {} }).await;
         assert_eq!(service.app.connection_stats().ended_slow, 1);
     }
 }
@@ -39,7 +32,7 @@ async fn a_connection_that_becomes_idle_gets_goaway() {
     let service = Service::bounded("idle_timeout: 400ms").await;
     let mut client = service.client().await;
     assert_eq!(client.limit("alice").await.code(), Code::Ok);
-    lasts_as_long_as_set(async { assert!(client.ended_well().await) }).await;
+    lasts(TIME, async { assert!(client.ended_well().await) }).await;
     assert_eq!(service.app.connection_stats().ended_idle, 1);
 }
 
@@ -83,7 +76,7 @@ async fn half_a_call() {
     let mut client = service.client().await;
     let message = framed(&request("alice").encode_to_vec());
     for sent_bytes in [0, 3, message.len()] {
-        lasts_as_long_as_set(async {
+        lasts(TIME, async {
             let mut call = client.begin(LIMIT, &[]).await.expect("a call");
             if sent_bytes > 0 {
                 call.body.send_data(message.slice(..sent_bytes), false).expect("a call");
@@ -109,7 +102,7 @@ async fn half_a_call() {
 async fn a_trickle_is_no_progress() {
     let service = Service::bounded("body_timeout: 400ms").await;
     let mut client = service.client().await;
-    lasts_as_long_as_set(async {
+    lasts(TIME, async {
         let mut call = client.begin(LIMIT, &[]).await.expect("a call");
         let prefix = [&[0][..], &60_000_u32.to_be_bytes()].concat();
         call.body.send_data(prefix.into(), false).expect("a call");

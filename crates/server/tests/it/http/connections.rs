@@ -1,14 +1,10 @@
 //! Connections: several requests on one, ids, and time-outs.
 
-use std::future::Future;
 use std::time::Duration;
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
 
 use crate::http::client::{Client, bytes_of};
 use crate::http::service::{Kind, Service};
+use crate::service::{lasts, trickle};
 
 const POLICY: &str = "rules: [{ name: api, key: [user], limits: [3/min] }]";
 const BODY: &[u8] = br#"{"attributes":{"user":"alice"}}"#;
@@ -81,19 +77,12 @@ fn policy(connections: &str) -> String {
     format!("server: {{ connections: {{ {connections} }} }}\n{POLICY}")
 }
 
-/// Nothing comes before its time, nor long after it.
-async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
-    let began = Instant::now();
-    timeout(5 * TIME, what).await.expect("an end");
-    assert!(began.elapsed() >= TIME, "after {:?}", began.elapsed());
-}
-
 #[tokio::test]
 async fn time_outs_are_those_of_the_settings() {
     let settings = ["head_timeout: 200ms", "head_timeout: 200ms", "body_timeout: 200ms"];
     for (settings, (bytes, status)) in settings.into_iter().zip(UNFINISHED) {
         let service = Service::start(Kind::Memory, &policy(settings)).await;
-        lasts_as_long_as_set(async {
+        lasts(TIME, async {
             let mut client = Client::connect(service.address, None).await;
             client.write(bytes.as_bytes()).await;
             is_refused(&mut client, status).await;
@@ -108,19 +97,8 @@ async fn a_trickle_is_no_progress() {
     let body = "POST /v1/check HTTP/1.1\r\ncontent-length: 99999\r\n\r\n";
     for (settings, first) in [("head_timeout: 200ms", "POST /v1/ch"), ("body_timeout: 200ms", body)] {
         let service = Service::start(Kind::Memory, &policy(settings)).await;
-        lasts_as_long_as_set(async {
-            let stream = TcpStream::connect(service.address).await.expect("a connection");
-            let (mut reading, mut writing) = stream.into_split();
-            writing.write_all(first.as_bytes()).await.expect("it reads");
-            let trickle = tokio::spawn(async move {
-                while writing.write_all(b"x").await.is_ok() {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-            });
-            let mut status = [0; 12];
-            reading.read_exact(&mut status).await.expect("an answer");
-            assert_eq!(&status, b"HTTP/1.1 408", "{settings}");
-            trickle.abort();
+        lasts(TIME, async {
+            assert_eq!(&trickle(service.address, first).await, b"HTTP/1.1 408", "{settings}");
         })
         .await;
         assert_eq!(service.app.connection_stats().ended_slow, 1, "{settings}");
@@ -132,7 +110,7 @@ async fn who_asks_nothing_more_is_ended() {
     let service = Service::start(Kind::Memory, &policy("idle_timeout: 200ms")).await;
     let mut client = service.client().await;
     assert_eq!(client.get("/", &[]).await.status, 200);
-    lasts_as_long_as_set(async { assert!(client.is_ended().await) }).await;
+    lasts(TIME, async { assert!(client.is_ended().await) }).await;
     assert!(service.app.connection_stats().ended_idle >= 1);
 }
 
@@ -142,7 +120,7 @@ async fn who_takes_no_answers_is_ended() {
     let service = Service::start(Kind::Memory, &policy("write_timeout: 200ms")).await;
     let mut client = service.client().await;
     let requests = bytes_of("GET", "/openapi.json", &[], b"").repeat(100);
-    lasts_as_long_as_set(async { while client.try_write(&requests).await.is_ok() {} }).await;
+    lasts(TIME, async { while client.try_write(&requests).await.is_ok() {} }).await;
     assert_eq!(service.app.connection_stats().ended_slow, 1);
 }
 

@@ -4,19 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slidegate_server::{Config, Listeners, Runtime, run};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+use slidegate_server::{Listeners, Runtime};
 use tokio::time::timeout;
+
+use crate::service::{RunningServer, config, listener};
 
 pub(crate) struct Service {
     pub(crate) http: SocketAddr,
     pub(crate) grpc: SocketAddr,
     pub(crate) resp: SocketAddr,
     pub(crate) admin: SocketAddr,
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
+    server: RunningServer,
 }
 
 const SERVER: &str =
@@ -25,28 +23,19 @@ const SERVER: &str =
 impl Service {
     /// With this block `observe`, and these rules and other blocks.
     pub(crate) async fn start(observe: &str, rest: &str) -> Self {
-        let policy = format!("version: 1\n{SERVER}\n{observe}\n{rest}");
-        let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-        let app = Runtime::new(config).unwrap_or_else(|error| panic!("{error}"));
-        let [http, grpc, resp, admin] =
-            [listener().await, listener().await, listener().await, listener().await];
-        let address = |listener: &TcpListener| listener.local_addr().expect("an address");
-        let addresses = [&http, &grpc, &resp, &admin].map(address);
-        let (stop, stopped) = oneshot::channel::<()>();
+        let config = config(&format!("{SERVER}\n{observe}\n{rest}"));
+        let app = Arc::new(Runtime::new(config).unwrap_or_else(|error| panic!("{error}")));
+        let ((http, http_address), (grpc, grpc_address)) = (listener().await, listener().await);
+        let ((resp, resp_address), (admin, admin_address)) = (listener().await, listener().await);
         let listeners = Listeners { http, grpc: Some(grpc), resp: Some(resp), admin: Some(admin) };
-        let served = tokio::spawn(run(Arc::new(app), listeners, async move { drop(stopped.await) }));
-        let [http, grpc, resp, admin] = addresses;
-        Self { http, grpc, resp, admin, stop, served }
+        let server = RunningServer::start(&app, listeners);
+        Self { http: http_address, grpc: grpc_address, resp: resp_address, admin: admin_address, server }
     }
 
     /// Tells it to stop, and waits until it has: everything is sent then that will be.
-    pub(crate) async fn stop(self) {
-        drop(self.stop);
-        let ended = timeout(Duration::from_secs(15), self.served).await;
+    pub(crate) async fn stop(mut self) {
+        self.server.stop();
+        let ended = timeout(Duration::from_secs(15), self.server.task).await;
         ended.expect("an end within five times what telemetry has for it").expect("an end");
     }
-}
-
-async fn listener() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").await.expect("a port")
 }

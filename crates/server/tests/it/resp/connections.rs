@@ -1,14 +1,10 @@
 //! Connections: how many, how long, and how slow they may be.
 
-use std::future::Future;
 use std::time::Duration;
-
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
 
 use crate::resp::client::{Client, bytes_of};
 use crate::resp::service::{Kind, Service};
+use crate::service::{lasts, trickle};
 
 /// Maximum time of a test: five times its own.
 const TIME: Duration = Duration::from_millis(200);
@@ -16,13 +12,6 @@ const TIME: Duration = Duration::from_millis(200);
 async fn service(connections: &str) -> Service {
     let rules = "rules: [{ name: api, key: [user], limits: [3/min] }]";
     Service::start(Kind::Memory, &format!("server: {{ connections: {{ {connections} }} }}\n{rules}")).await
-}
-
-/// Nothing comes before its time, nor long after it.
-async fn lasts_as_long_as_set(what: impl Future<Output = ()>) {
-    let began = Instant::now();
-    timeout(5 * TIME, what).await.expect("an end");
-    assert!(began.elapsed() >= TIME, "after {:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -41,7 +30,7 @@ async fn a_surplus_connection_gets_an_error() {
 async fn who_never_finishes_a_command_is_cut_off() {
     for (bytes, is_answered) in [("", false), ("*2\r\n$4\r\nECHO\r\n$5\r\nhe", true), ("PIN", true)] {
         let service = service("head_timeout: 200ms").await;
-        lasts_as_long_as_set(async {
+        lasts(TIME, async {
             let mut client = Client::connect(service.address).await;
             client.write(bytes.as_bytes()).await;
             if is_answered {
@@ -60,19 +49,8 @@ async fn who_never_finishes_a_command_is_cut_off() {
 async fn a_trickle_is_no_progress() {
     for first in ["ECHO ", "*2\r\n$4\r\nECHO\r\n$9999\r\n"] {
         let service = service("head_timeout: 200ms").await;
-        lasts_as_long_as_set(async {
-            let stream = TcpStream::connect(service.address).await.expect("a connection");
-            let (mut reading, mut writing) = stream.into_split();
-            writing.write_all(first.as_bytes()).await.expect("it reads");
-            let trickle = tokio::spawn(async move {
-                while writing.write_all(b"x").await.is_ok() {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                }
-            });
-            let mut beginning = [0; 12];
-            reading.read_exact(&mut beginning).await.expect("an answer");
-            assert_eq!(&beginning, b"-ERR timed o", "{first:?}");
-            trickle.abort();
+        lasts(TIME, async {
+            assert_eq!(&trickle(service.address, first).await, b"-ERR timed o", "{first:?}");
         })
         .await;
         assert_eq!(service.app.connection_stats().ended_slow, 1, "{first:?}");
@@ -85,7 +63,7 @@ async fn who_asks_nothing_more_is_ended() {
     let service = service("idle_timeout: 200ms").await;
     let mut client = service.client().await;
     assert_eq!(client.say("PING").await.text(), "PONG");
-    lasts_as_long_as_set(async {
+    lasts(TIME, async {
         client.write(b"\r\n\r\n").await;
         assert!(client.is_ended().await);
     })
@@ -101,7 +79,7 @@ async fn who_takes_no_replies_is_ended() {
     let mut other = service.client().await;
     let mut deaf = service.client().await;
     let command = bytes_of(&["ECHO", &"x".repeat(60_000)]);
-    lasts_as_long_as_set(async {
+    lasts(TIME, async {
         while deaf.try_write(&command).await.is_ok() {
             assert_eq!(other.say("PING").await.text(), "PONG");
         }

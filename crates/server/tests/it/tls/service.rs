@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slidegate::SystemClock;
-use slidegate_server::{Config, ConfigError, Listeners, Runtime, TlsState, run};
+use slidegate_server::{ConfigError, Listeners, Runtime, TlsState};
 use slidegate_testkit::certificates::CertificateFiles;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
+
+use crate::service::{RunningServer, config, listener};
 
 const RULES: &str = "rules: [{ name: api, key: [user], limits: [1000000/min] }]";
 
@@ -19,8 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     pub(crate) app: Arc<Runtime<SystemClock>>,
-    stop: Option<oneshot::Sender<()>>,
-    served: JoinHandle<()>,
+    server: RunningServer,
 }
 
 /// Whether clients need a certificate of the authority in the file `ca.crt`.
@@ -41,9 +39,7 @@ pub(crate) fn settings(files: &CertificateFiles, clients: Clients) -> String {
 }
 
 pub(crate) fn app(server: &str) -> Result<Runtime, ConfigError> {
-    let policy = format!("version: 1\nserver:\n{server}\n{RULES}");
-    let config = Config::parse("test.yaml", &policy).unwrap_or_else(|errors| panic!("{errors}"));
-    Runtime::new(config)
+    Runtime::new(config(&format!("server:\n{server}\n{RULES}")))
 }
 
 impl Service {
@@ -54,22 +50,20 @@ impl Service {
     /// With these settings of `server`.
     pub(crate) async fn with(server: &str) -> Self {
         let app = Arc::new(app(server).unwrap_or_else(|error| panic!("{error}")));
-        let http = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = http.local_addr().expect("an address");
+        let (http, address) = listener().await;
         let listeners = Listeners { http, grpc: None, resp: None, admin: None };
-        let (stop, stopped) = oneshot::channel::<()>();
-        let served = tokio::spawn(run(Arc::clone(&app), listeners, async { drop(stopped.await) }));
-        Self { address, app, stop: Some(stop), served }
+        let server = RunningServer::start(&app, listeners);
+        Self { address, app, server }
     }
 
     /// Tells it to end.
     pub(crate) fn stop(&mut self) {
-        drop(self.stop.take());
+        self.server.stop();
     }
 
     /// Completes when it has ended.
     pub(crate) async fn ended(&mut self) {
-        (&mut self.served).await.expect("an end");
+        (&mut self.server.task).await.expect("an end");
     }
 
     pub(crate) fn state(&self) -> TlsState {
@@ -88,6 +82,6 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.served.abort();
+        self.server.task.abort();
     }
 }
