@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use slidegate::headers::{Headers, Reset, Style};
 use slidegate::{Answer, LimitAnswer, Permit};
 
-use crate::verdict::{outcome_name, seconds, source_name};
+use crate::verdict::seconds;
 
 /// Answer to a request. It is true if the request is allowed.
 #[pyclass(name = "Answer", module = "slidegate", frozen)]
@@ -65,7 +65,7 @@ impl PyAnswer {
 
     #[getter]
     fn source(&self) -> &'static str {
-        source_name(self.answer.verdict().source)
+        self.answer.verdict().source.name()
     }
 
     /// Every limit of the enforced rules, in the order of the policy.
@@ -148,7 +148,7 @@ impl From<LimitAnswer<'_>> for PyLimitAnswer {
             policy: answer.name.to_owned(),
             quota: answer.limit.quota(),
             window_ms: answer.limit.window_ms(),
-            outcome: outcome_name(answer.decision.outcome),
+            outcome: answer.decision.outcome.name(),
             remaining: has_numbers.then_some(answer.decision.remaining),
             retry_after_ms: answer.wait().exact_ms(),
             reset_after_ms: has_numbers.then_some(answer.decision.reset_after_ms),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
-use slidegate::{Limit, LimitKind, Resolution};
+use slidegate::{Limit, Resolution};
 
 use crate::errors::configuration_error;
 
@@ -95,13 +95,7 @@ impl PyLimit {
 
     #[getter]
     fn algorithm(&self) -> &'static str {
-        match self.0.kind() {
-            LimitKind::Log { .. } => "log",
-            LimitKind::Counter => "counter",
-            LimitKind::Fixed => "fixed",
-            LimitKind::Gcra { .. } => "gcra",
-            LimitKind::InFlight => "in_flight",
-        }
+        self.0.kind().name()
     }
 
     fn __str__(&self) -> String {

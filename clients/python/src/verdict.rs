@@ -1,7 +1,7 @@
 //! Verdicts and reservations.
 
 use pyo3::prelude::*;
-use slidegate::{Decision, Outcome, Permit, Reservation, SettleOutcome, Source, Verdict};
+use slidegate::{Decision, Outcome, Permit, Reservation, SettleOutcome, Verdict};
 
 /// Verdict on a request. It is true if the request is allowed.
 #[pyclass(name = "Verdict", module = "slidegate", frozen, freelist = 64)]
@@ -47,7 +47,7 @@ impl PyVerdict {
 
     #[getter]
     fn source(&self) -> &'static str {
-        source_name(self.0.source)
+        self.0.source.name()
     }
 
     #[getter]
@@ -85,7 +85,7 @@ impl From<&Decision> for PyDecision {
             Outcome::RetryAfter(ms) => Some(ms),
             Outcome::Fits | Outcome::Never => None,
         };
-        Self { outcome: outcome_name(outcome), remaining, retry_after_ms, reset_after_ms }
+        Self { outcome: outcome.name(), remaining, retry_after_ms, reset_after_ms }
     }
 }
 
@@ -123,15 +123,6 @@ impl PyReservation {
 }
 
 /// Name of an outcome, as in the HTTP API.
-pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Fits => "fits",
-        Outcome::RetryAfter(_) => "retry",
-        Outcome::Never => "never",
-    }
-}
-
-/// Name of an outcome, as in the HTTP API.
 pub(crate) fn settle_outcome_name(outcome: SettleOutcome) -> &'static str {
     match outcome {
         SettleOutcome::Settled => "settled",
@@ -139,16 +130,6 @@ pub(crate) fn settle_outcome_name(outcome: SettleOutcome) -> &'static str {
         SettleOutcome::Expired => "expired",
         SettleOutcome::AlreadySpent => "already_spent",
         SettleOutcome::Void => "void",
-    }
-}
-
-/// Name of a source, as in the HTTP API.
-pub(crate) fn source_name(source: Source) -> &'static str {
-    match source {
-        Source::Store => "store",
-        Source::Cache => "cache",
-        Source::Local => "local",
-        Source::Assumed => "assumed",
     }
 }
 

@@ -88,6 +88,19 @@ pub enum LimitKind {
     InFlight,
 }
 
+impl LimitKind {
+    /// Name, as in policy files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Log { .. } => "log",
+            Self::Counter => "counter",
+            Self::Fixed => "fixed",
+            Self::Gcra { .. } => "gcra",
+            Self::InFlight => "in_flight",
+        }
+    }
+}
+
 /// Time resolution of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resolution {

@@ -16,6 +16,17 @@ pub enum Outcome {
     Never,
 }
 
+impl Outcome {
+    /// Name, as in the HTTP API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::RetryAfter(_) => "retry",
+            Self::Never => "never",
+        }
+    }
+}
+
 /// Decision of one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Decision {
@@ -52,6 +63,16 @@ pub enum Source {
 }
 
 impl Source {
+    /// Name, as in the HTTP API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Cache => "cache",
+            Self::Local => "local",
+            Self::Assumed => "assumed",
+        }
+    }
+
     /// True if limits were evaluated, so that the numbers of their decisions apply.
     #[inline]
     pub fn has_numbers(self) -> bool {

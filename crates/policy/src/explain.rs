@@ -162,7 +162,7 @@ fn limits(limit_set: &LimitSet) -> Vec<LimitReport> {
     let reports = both.map(|(limit, name)| LimitReport {
         name: name.to_string(),
         limit: limit.to_string(),
-        algorithm: algorithm(limit),
+        algorithm: limit.kind().name(),
         quota: limit.quota(),
         window_ms: limit.window_ms(),
         resolution_ms: matches!(limit.kind(), LimitKind::Log { .. }).then(|| limit.resolution_ms()),
@@ -171,16 +171,6 @@ fn limits(limit_set: &LimitSet) -> Vec<LimitReport> {
         bytes_per_key: max_subject_bytes(&[*limit], 0),
     });
     reports.collect()
-}
-
-fn algorithm(limit: &Limit) -> &'static str {
-    match limit.kind() {
-        LimitKind::Log { .. } => "log",
-        LimitKind::Counter => "counter",
-        LimitKind::Fixed => "fixed",
-        LimitKind::Gcra { .. } => "gcra",
-        LimitKind::InFlight => "in_flight",
-    }
 }
 
 pub(super) fn conditions(Conditions(all): &Conditions) -> String {

@@ -3,7 +3,6 @@
 pub(crate) mod audit;
 pub(crate) mod auth_failures;
 pub(crate) mod denial_log;
-pub(crate) mod labels;
 pub(crate) mod log_throttle;
 pub(crate) mod log_writer;
 pub(crate) mod metrics;

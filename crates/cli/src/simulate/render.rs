@@ -2,7 +2,6 @@
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
-use slidegate::{Limit, LimitKind};
 use slidegate_tune::simulate::{AlgorithmResult, HerdResult, HerdSettings, RequestStream, Scenario};
 
 use super::SimulationResult;
@@ -103,7 +102,7 @@ pub(super) fn json(result: &SimulationResult) -> Value {
 fn algorithm(result: &AlgorithmResult) -> Value {
     let course: Vec<[u64; 2]> = result.course.iter().map(|point| [point.at_ms, point.admitted]).collect();
     json!({
-        "algorithm": name(&result.limit),
+        "algorithm": result.limit.kind().name(),
         "limit": result.limit.to_string(),
         "admitted": result.admitted,
         "denied": result.denied,
@@ -125,14 +124,4 @@ fn rule(result: &HerdResult) -> Value {
         "step_ms": result.course.step_ms,
         "course": result.course.attempts,
     })
-}
-
-fn name(limit: &Limit) -> &'static str {
-    match limit.kind() {
-        LimitKind::Log { .. } => "log",
-        LimitKind::Counter => "counter",
-        LimitKind::Fixed => "fixed",
-        LimitKind::Gcra { .. } => "gcra",
-        LimitKind::InFlight => "in_flight",
-    }
 }

@@ -14,7 +14,6 @@ use crate::protocols::problem::{Problem, Reply};
 use crate::protocols::rest::check::Attributes;
 use crate::runtime::Runtime;
 use crate::telemetry::audit::{ActionCompletion, AuditDetails};
-use crate::telemetry::labels;
 
 /// Maximum number of rules in a message.
 const MAX_NAMED: usize = 50;
@@ -157,7 +156,7 @@ fn render(one: &Inspection) -> Value {
             ListMatch::Allow => "allow",
             ListMatch::Deny => "deny",
         }),
-        "source": labels::source(one.source()),
+        "source": one.source().name(),
         "looked_at_ms": one.looked_at_ms(),
         "limits": limits.collect::<Vec<_>>(),
     })

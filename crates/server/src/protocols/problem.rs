@@ -8,7 +8,6 @@ use slidegate::{GateError, Source, Store};
 use super::json;
 use super::reply_body::ReplyBody;
 use crate::runtime::backend::Backend;
-use crate::telemetry::labels;
 
 /// Response of a handler.
 pub(crate) type Reply = hyper::Response<ReplyBody>;
@@ -114,7 +113,7 @@ impl Problem {
         let before = b",\"violated-policies\":[],\"allowed\":false,\"remaining\":null,\"retry_after_ms\":null,\"reset_after_ms\":null";
         self.members.extend_from_slice(before);
         json::put_number(&mut self.members, ",\"decided_at_ms\":", decided_at_ms);
-        json::put_text(&mut self.members, ",\"source\":", labels::source(decided_by));
+        json::put_text(&mut self.members, ",\"source\":", decided_by.name());
         self.members.extend_from_slice(b",\"limits\":[]");
         self
     }

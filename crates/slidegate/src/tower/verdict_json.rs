@@ -1,6 +1,6 @@
 //! Members of a denial in JSON, the same as in the HTTP API of the server.
 
-use slidegate_core::{Outcome, Source, Wait};
+use slidegate_core::{Source, Wait};
 
 use crate::gate::{Answer, LimitAnswer};
 
@@ -26,7 +26,7 @@ pub(super) fn write_denial(body: &mut String, origin: DenialOrigin, answer: Opti
     put_wait(body, summary.as_ref().map_or(Wait::Never, |summary| summary.wait));
     put_number(body, "reset_after_ms", summary.as_ref().and_then(|summary| summary.reset_after_ms));
     put_number(body, "decided_at_ms", Some(origin.at_ms));
-    body.extend([",\"source\":\"", source_name(origin.source), "\",\"limits\":["]);
+    body.extend([",\"source\":\"", origin.source.name(), "\",\"limits\":["]);
     let mut separator = "{";
     for limit in limits() {
         body.push_str(separator);
@@ -51,11 +51,7 @@ fn write_limit(body: &mut String, answer: &LimitAnswer<'_>) {
     put_number(body, "remaining", has_numbers.then_some(decision.remaining));
     put_wait(body, answer.wait());
     put_number(body, "reset_after_ms", has_numbers.then_some(decision.reset_after_ms));
-    body.push_str(match decision.outcome {
-        Outcome::Fits => ",\"outcome\":\"fits\"}",
-        Outcome::RetryAfter(_) => ",\"outcome\":\"retry\"}",
-        Outcome::Never => ",\"outcome\":\"never\"}",
-    });
+    body.extend([",\"outcome\":\"", decision.outcome.name(), "\"}"]);
 }
 
 fn put_wait(body: &mut String, wait: Wait) {
@@ -70,14 +66,5 @@ fn put_number(body: &mut String, name: &str, number: Option<u64>) {
     match number {
         Some(number) => body.push_str(itoa::Buffer::new().format(number)),
         None => body.push_str("null"),
-    }
-}
-
-fn source_name(source: Source) -> &'static str {
-    match source {
-        Source::Store => "store",
-        Source::Local => "local",
-        Source::Cache => "cache",
-        Source::Assumed => "assumed",
     }
 }

@@ -5,7 +5,7 @@ use hyper::{HeaderMap, StatusCode};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Permit, Source, Summary, Verdict};
 
-use super::verdict::{LimitRow, NumberDetail, decided, list, problem_members};
+use super::verdict::{LimitRow, decided, list, problem_members};
 use crate::protocols::json;
 use crate::protocols::problem;
 use crate::protocols::problem::{JSON, PROBLEM_JSON, Reply};
@@ -123,6 +123,6 @@ fn members(out: &mut Vec<u8>, answer: &Answer, permit: Option<&Permit>) {
     let mut observed = answer.observed().peekable();
     if observed.peek().is_some() {
         out.extend_from_slice(b",\"observed\":");
-        list(out, observed.map(|limit| (NumberDetail::of(limit.source), LimitRow::observed(limit))));
+        list(out, observed.map(|limit| (limit.source, LimitRow::observed(limit))));
     }
 }

@@ -6,7 +6,6 @@ use slidegate::{Decision, Limit, LimitAnswer, Outcome, Source, Summary, Verdict,
 use crate::protocols::json;
 use crate::protocols::json::Commas;
 use crate::protocols::problem;
-use crate::telemetry::labels;
 
 /// Limit in an answer, of a rule or ad hoc.
 #[derive(Clone, Copy)]
@@ -111,11 +110,10 @@ pub(crate) fn decided<'a>(
     put_wait(out, summary.wait);
     json::put_number_or_null(out, ",\"reset_after_ms\":", summary.reset_after_ms);
     json::put_number(out, ",\"decided_at_ms\":", verdict.decided_at_ms);
-    out.extend_from_slice(b",\"source\":\"");
-    out.extend_from_slice(labels::source(verdict.source).as_bytes());
-    out.extend_from_slice(b"\",\"limits\":");
-    let detail = NumberDetail::of(verdict.source);
-    list(out, rows.map(|row| (detail, row)));
+    for part in [",\"source\":\"", verdict.source.name(), "\",\"limits\":"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    list(out, rows.map(|row| (verdict.source, row)));
 }
 
 /// Exact wait, and the longest possible one where only that is available.
@@ -126,33 +124,17 @@ fn put_wait(out: &mut Vec<u8>, wait: Wait) {
     }
 }
 
-/// Detail of a limit's numbers: a deny cache or an assumed answer has none.
-#[derive(Clone, Copy)]
-pub(crate) enum NumberDetail {
-    Exact,
-    Unavailable,
-}
-
-impl NumberDetail {
-    pub(crate) fn of(source: Source) -> Self {
-        match source {
-            Source::Store | Source::Local => Self::Exact,
-            Source::Cache | Source::Assumed => Self::Unavailable,
-        }
-    }
-}
-
-pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (NumberDetail, LimitRow<'a>)>) {
+pub(crate) fn list<'a>(out: &mut Vec<u8>, rows: impl Iterator<Item = (Source, LimitRow<'a>)>) {
     let mut commas = Commas::new();
     out.push(b'[');
-    for (detail, row) in rows {
+    for (source, row) in rows {
         commas.next(out);
-        one(out, detail, &row);
+        one(out, source, &row);
     }
     out.push(b']');
 }
 
-fn one(out: &mut Vec<u8>, detail: NumberDetail, row: &LimitRow<'_>) {
+fn one(out: &mut Vec<u8>, source: Source, row: &LimitRow<'_>) {
     let LimitRow { rule, policy, text, limit, share_of, decision, decided_at_ms } = row;
     out.push(b'{');
     if let Some(rule) = rule {
@@ -166,19 +148,13 @@ fn one(out: &mut Vec<u8>, detail: NumberDetail, row: &LimitRow<'_>) {
         json::put_number(out, ",\"share_of\":", *whole);
     }
     json::put_number(out, ",\"window_ms\":", limit.window_ms());
-    let outcome: &[u8] = match decision.outcome {
-        Outcome::Fits => b",\"outcome\":\"fits\"",
-        Outcome::RetryAfter(_) => b",\"outcome\":\"retry\"",
-        Outcome::Never => b",\"outcome\":\"never\"",
-    };
-    let (remaining, reset_after_ms) = match detail {
-        NumberDetail::Exact => (Some(decision.remaining), Some(decision.reset_after_ms)),
-        NumberDetail::Unavailable => (None, None),
-    };
-    json::put_number_or_null(out, ",\"remaining\":", remaining);
+    let has_numbers = source.has_numbers();
+    json::put_number_or_null(out, ",\"remaining\":", has_numbers.then_some(decision.remaining));
     put_wait(out, Wait::of(limit, decision));
-    json::put_number_or_null(out, ",\"reset_after_ms\":", reset_after_ms);
-    out.extend_from_slice(outcome);
+    json::put_number_or_null(out, ",\"reset_after_ms\":", has_numbers.then_some(decision.reset_after_ms));
+    for part in [",\"outcome\":\"", decision.outcome.name(), "\""] {
+        out.extend_from_slice(part.as_bytes());
+    }
     if let Some(ms) = decided_at_ms {
         json::put_number(out, ",\"decided_at_ms\":", *ms);
     }

@@ -8,7 +8,6 @@ use slidegate::telemetry::Denial;
 
 use super::TARGET;
 use super::rfc3339::rfc3339;
-use crate::telemetry::labels;
 
 /// Maximum length of a subject.
 const MAX_SUBJECT_BYTES: usize = 1_024;
@@ -66,7 +65,7 @@ impl DenialLine {
             reset_at = reset_at.as_deref(),
             barred = self.blocked.map(why),
             // A deny list or a missing key decides without a store.
-            source = self.blocked.is_none().then(|| labels::source(self.source)),
+            source = self.blocked.is_none().then(|| self.source.name()),
             request_id = self.request_id.as_deref(),
             left_out,
             "{what}"

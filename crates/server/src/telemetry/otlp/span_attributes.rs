@@ -4,7 +4,6 @@ use slidegate::{Answer, GateError, LimitAnswer, Source, Summary, Verdict};
 
 use super::messages::KeyValue;
 use super::trace::SpanOutcome;
-use crate::telemetry::labels;
 
 const OUTCOME: &str = "slidegate.outcome";
 const RULE: &str = "slidegate.rule";
@@ -107,6 +106,6 @@ impl SpanOutcome {
     }
 
     fn source(self, source: Source) -> Self {
-        self.text("slidegate.source", labels::source(source))
+        self.text("slidegate.source", source.name())
     }
 }
