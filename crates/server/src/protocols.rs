@@ -6,7 +6,6 @@ pub(crate) mod auth;
 pub(crate) mod grpc;
 pub(crate) mod health;
 pub(crate) mod http;
-pub(crate) mod json;
 pub(crate) mod json_body;
 pub(crate) mod overload;
 pub(crate) mod problem;

@@ -2,6 +2,10 @@
 
 mod client_address;
 mod fields;
+#[doc(hidden)]
+pub mod json;
+#[doc(hidden)]
+pub mod verdict_json;
 
 use std::borrow::Cow;
 

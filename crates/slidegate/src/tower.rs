@@ -38,7 +38,6 @@ mod future;
 mod layer;
 mod refusal;
 mod service;
-mod verdict_json;
 
 pub use adaptive::{AdaptiveLayer, AdaptiveService, completion_of};
 pub use body::LimitedBody;

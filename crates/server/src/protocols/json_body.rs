@@ -13,6 +13,12 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Problem
     serde_json::from_slice(body).map_err(|_| Problem::bad_request(explain::<T>(body)))
 }
 
+/// Whole number that is written as a fraction, such as 3.0, if it is one and exact.
+pub(crate) fn whole(number: f64) -> Option<u64> {
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}
+
 fn not_an_object(body: &[u8]) -> String {
     match (body, str::from_utf8(body), serde_json::from_slice::<serde::de::IgnoredAny>(body)) {
         ([], ..) => "empty body, expected a JSON object".to_owned(),

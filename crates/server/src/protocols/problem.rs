@@ -1,11 +1,14 @@
 //! Problem details: `application/problem+json` of RFC 9457.
 
+use std::iter;
+
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{HeaderMap, StatusCode};
+use slidegate::http::json;
+use slidegate::http::verdict_json::{VerdictRow, put_denial, put_problem};
 use slidegate::{GateError, Source, Store};
 
-use super::json;
 use super::reply_body::ReplyBody;
 use crate::runtime::backend::Backend;
 
@@ -110,11 +113,7 @@ impl Problem {
 
     /// Adds the members of a denial by no limit: those of any 429.
     fn denied(mut self, decided_by: Source, decided_at_ms: u64) -> Self {
-        let before = b",\"violated-policies\":[],\"allowed\":false,\"remaining\":null,\"retry_after_ms\":null,\"reset_after_ms\":null";
-        self.members.extend_from_slice(before);
-        json::put_number(&mut self.members, ",\"decided_at_ms\":", decided_at_ms);
-        json::put_text(&mut self.members, ",\"source\":", decided_by.name());
-        self.members.extend_from_slice(b",\"limits\":[]");
+        put_denial(&mut self.members, &VerdictRow::without_limits(decided_by, decided_at_ms), iter::empty);
         self
     }
 
@@ -130,8 +129,7 @@ impl Problem {
     pub(crate) fn into_parts(self) -> (StatusCode, HeaderMap, Vec<u8>) {
         let mut body = Vec::with_capacity(128 + self.detail.len());
         body.push(b'{');
-        let (kind, title) = self.kind.type_and_title(self.status);
-        members(&mut body, kind, title, self.status);
+        put_problem(&mut body, self.kind.type_and_title(self.status), self.status.as_u16());
         json::put_text(&mut body, ",\"detail\":", &self.detail);
         body.extend_from_slice(&self.members);
         body.push(b'}');
@@ -140,13 +138,6 @@ impl Problem {
         headers.extend(self.header);
         (self.status, headers, body)
     }
-}
-
-/// Members at the beginning of every problem.
-pub(crate) fn members(out: &mut Vec<u8>, kind: &str, title: &str, status: StatusCode) {
-    json::put_text(out, "\"type\":", kind);
-    json::put_text(out, ",\"title\":", title);
-    json::put_number(out, ",\"status\":", u64::from(status.as_u16()));
 }
 
 /// Response with a body.

@@ -1,14 +1,18 @@
 //! Refusals as responses: problem details of RFC 9457, or a gRPC status.
 
 use std::fmt::Write;
+use std::iter;
 
 use ::http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use ::http::{Response, StatusCode};
 use bytes::Bytes;
 use slidegate_core::{Source, Wait};
 
-use super::verdict_json::{DenialOrigin, write_denial};
 use crate::gate::{Answer, LimitAnswer};
+use crate::http::json;
+use crate::http::verdict_json::{
+    LimitRow, REDUCED_CAPACITY, VerdictRow, blocked_detail, denial_title, put_denial, put_problem,
+};
 use crate::permit::PermitError;
 use slidegate_policy::Blocked;
 
@@ -94,11 +98,6 @@ impl Refusal<'_> {
     /// Explanation for people.
     pub fn detail(&self) -> String {
         let mut text = String::with_capacity(128);
-        self.write_detail(&mut text);
-        text
-    }
-
-    fn write_detail(&self, text: &mut String) {
         match self {
             Self::Denied(answer) => {
                 let mut separator = "";
@@ -117,13 +116,7 @@ impl Refusal<'_> {
                     text.push_str(" ms");
                 }
             }
-            Self::Blocked { rule, reason } => {
-                let reason = match reason {
-                    Blocked::DenyList => "is on its deny list",
-                    Blocked::MissingKey => "lacks an attribute of its key",
-                };
-                text.extend(["rule ", rule, " blocks this request: it ", reason]);
-            }
+            Self::Blocked { rule, reason } => return blocked_detail(rule, *reason),
             Self::TooManyPermits { .. } => {
                 let _ = write!(text, "{}", PermitError::TooManyOpen);
             }
@@ -131,49 +124,35 @@ impl Refusal<'_> {
             Self::Unavailable => text.push_str("the store of the rate limits is unavailable; retry"),
             Self::Overloaded { .. } => text.push_str("as many requests run as the service can take; retry"),
         }
+        text
     }
 
     /// Response with problem details (`application/problem+json`).
     pub fn problem(&self) -> Response<Bytes> {
-        const QUOTA: (&str, &str) = (
-            "https://iana.org/assignments/http-problem-types#quota-exceeded",
-            "Request cannot be satisfied as assigned quota has been exceeded",
-        );
-        const CAPACITY: (&str, &str) = (
-            "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
-            "Request cannot be satisfied due to temporary server capacity constraints",
-        );
         let status = self.status();
-        let (kind, title) = match self {
-            Self::Denied(answer) if answer.verdict().source == Source::Assumed => CAPACITY,
-            Self::Denied(_) => QUOTA,
-            Self::Unavailable | Self::Overloaded { .. } => CAPACITY,
+        let title = match self {
+            Self::Denied(answer) => denial_title(answer.verdict().source),
+            Self::Unavailable | Self::Overloaded { .. } => REDUCED_CAPACITY,
             Self::Blocked { .. } | Self::TooManyPermits { .. } | Self::Invalid(_) => {
                 ("about:blank", status.canonical_reason().unwrap_or("Error"))
             }
         };
-        let mut body = String::with_capacity(BODY_BYTES);
-        body.extend(["{\"type\":\"", kind, "\",\"title\":\"", title, "\",\"status\":", status.as_str()]);
-        body.push_str(",\"detail\":\"");
-        match self {
-            Self::Invalid(error) => escape(&mut body, error),
-            // Names of limits need no escapes.
-            _ => self.write_detail(&mut body),
-        }
-        body.push('"');
+        let mut body = Vec::with_capacity(BODY_BYTES);
+        body.push(b'{');
+        put_problem(&mut body, title, status.as_u16());
+        json::put_text(&mut body, ",\"detail\":", &self.detail());
         match *self {
             Self::Denied(answer) => {
-                let verdict = answer.verdict();
-                let origin = DenialOrigin { source: verdict.source, at_ms: verdict.decided_at_ms };
-                write_denial(&mut body, origin, Some(answer));
+                let verdict = VerdictRow::new(answer.verdict(), &answer.summary());
+                put_denial(&mut body, &verdict, || answer.limits().map(LimitRow::from));
             }
             Self::TooManyPermits { decided_by, decided_at_ms } => {
-                write_denial(&mut body, DenialOrigin { source: decided_by, at_ms: decided_at_ms }, None);
-                body.push_str(",\"outcome\":\"too_many_permits\"");
+                put_denial(&mut body, &VerdictRow::without_limits(decided_by, decided_at_ms), iter::empty);
+                body.extend_from_slice(b",\"outcome\":\"too_many_permits\"");
             }
             Self::Blocked { .. } | Self::Invalid(_) | Self::Unavailable | Self::Overloaded { .. } => {}
         }
-        body.push('}');
+        body.push(b'}');
         let mut response = Response::new(Bytes::from(body));
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, PROBLEM_JSON);
@@ -212,20 +191,6 @@ impl Refusal<'_> {
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     kind.is_some_and(|kind| kind.len() >= 16 && kind[..16].eq_ignore_ascii_case(b"application/grpc"))
-}
-
-/// Text inside of a JSON string.
-fn escape(out: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            control if control < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(control));
-            }
-            other => out.push(other),
-        }
-    }
 }
 
 /// Text of `grpc-message`.

@@ -2,11 +2,14 @@
 
 use hyper::header::{HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, StatusCode};
+use slidegate::http::json;
+use slidegate::http::verdict_json::{
+    LimitRow, VerdictRow, blocked_detail, put_limits, put_problem, put_verdict,
+};
 use slidegate::policy::Blocked;
 use slidegate::{Answer, Clock, Limit, Permit, Source, Summary, Verdict};
 
-use super::verdict::{LimitRow, decided, list, problem_members};
-use crate::protocols::json;
+use super::denial;
 use crate::protocols::problem;
 use crate::protocols::problem::{JSON, PROBLEM_JSON, Reply};
 use crate::runtime::decider::Decider;
@@ -22,7 +25,8 @@ pub(crate) fn reply<C: Clock>(decider: &Decider<C>, answer: &Answer) -> Reply {
     let mut reply = if answer.is_allowed() {
         let mut body = Vec::with_capacity(BODY_BYTES);
         body.push(b'{');
-        members(&mut body, answer, decider.gate().permit(answer).as_ref());
+        put_verdict(&mut body, &row(answer), answer.limits().map(LimitRow::from));
+        put_rest(&mut body, answer, decider.gate().permit(answer).as_ref());
         body.push(b'}');
         problem::reply(StatusCode::OK, JSON, body)
     } else {
@@ -62,16 +66,14 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
     };
     let rows = || verdict.decisions.iter().map(row);
     let summary = Summary::new(verdict.source, std::iter::zip([decisive], &*verdict.decisions));
-    let decision = (verdict, &summary);
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
     if verdict.is_allowed() {
-        decided(&mut body, decision, rows());
+        put_verdict(&mut body, &VerdictRow::new(verdict, &summary), rows());
         body.push(b'}');
         return problem::reply(StatusCode::OK, JSON, body);
     }
-    problem_members(&mut body, StatusCode::TOO_MANY_REQUESTS, decision, rows);
-    decided(&mut body, decision, rows());
+    denial::put_members(&mut body, StatusCode::TOO_MANY_REQUESTS, (verdict, &summary), rows);
     body.push(b'}');
     let mut reply = problem::reply(StatusCode::TOO_MANY_REQUESTS, PROBLEM_JSON, body);
     if let Some(wait_ms) = summary.wait.exact_ms() {
@@ -83,14 +85,10 @@ pub(crate) fn ad_hoc_reply<C: Clock>(decider: &Decider<C>, limit: &Limit, verdic
 
 /// Refused whatever the limits say: no wait helps.
 pub(crate) fn blocked(rule: &str, why: Blocked) -> Reply {
-    let detail = match why {
-        Blocked::DenyList => "is on its deny list",
-        Blocked::MissingKey => "lacks an attribute of its key",
-    };
     let mut body = Vec::with_capacity(BODY_BYTES);
     body.push(b'{');
-    problem::members(&mut body, "about:blank", "Forbidden", StatusCode::FORBIDDEN);
-    json::put_text(&mut body, ",\"detail\":", &format!("rule {rule} blocks this request: it {detail}"));
+    put_problem(&mut body, ("about:blank", "Forbidden"), StatusCode::FORBIDDEN.as_u16());
+    json::put_text(&mut body, ",\"detail\":", &blocked_detail(rule, why));
     json::put_text(&mut body, ",\"allowed\":false,\"rule\":", rule);
     body.push(b'}');
     problem::reply(StatusCode::FORBIDDEN, PROBLEM_JSON, body)
@@ -105,15 +103,18 @@ fn refusal(answer: &Answer, status: StatusCode) -> Reply {
     let mut body = Vec::with_capacity(2 * BODY_BYTES);
     body.push(b'{');
     let decision = (answer.verdict(), &answer.summary());
-    problem_members(&mut body, status, decision, || answer.limits().map(LimitRow::from));
-    members(&mut body, answer, None);
+    denial::put_members(&mut body, status, decision, || answer.limits().map(LimitRow::from));
+    put_rest(&mut body, answer, None);
     body.push(b'}');
     problem::reply(status, PROBLEM_JSON, body)
 }
 
-/// The members of any answer of rules.
-fn members(out: &mut Vec<u8>, answer: &Answer, permit: Option<&Permit>) {
-    decided(out, (answer.verdict(), &answer.summary()), answer.limits().map(LimitRow::from));
+fn row(answer: &Answer) -> VerdictRow {
+    VerdictRow::new(answer.verdict(), &answer.summary())
+}
+
+/// Writes the members of an answer that a verdict on ad hoc limits does not have.
+fn put_rest(out: &mut Vec<u8>, answer: &Answer, permit: Option<&Permit>) {
     if let Some(permit) = permit {
         json::put_text(out, ",\"permit\":", &permit.to_string());
     }
@@ -123,6 +124,6 @@ fn members(out: &mut Vec<u8>, answer: &Answer, permit: Option<&Permit>) {
     let mut observed = answer.observed().peekable();
     if observed.peek().is_some() {
         out.extend_from_slice(b",\"observed\":");
-        list(out, observed.map(|limit| (limit.source, LimitRow::observed(limit))));
+        put_limits(out, observed.map(|limit| (limit.source, LimitRow::observed(limit))));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
-use crate::protocols::json;
+use crate::protocols::json_body;
 
 /// Number from 0 to 2^64 − 1, for `deserialize_with`.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -21,7 +21,7 @@ impl Visitor<'_> for WholeVisitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
-        json::whole(number).ok_or_else(|| E::invalid_type(Unexpected::Float(number), &self))
+        json_body::whole(number).ok_or_else(|| E::invalid_type(Unexpected::Float(number), &self))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {

@@ -1,10 +1,10 @@
 //! `GET /check?userId=alice`: the API of RLAAS, answered by the rule named `rlaas`.
 
 use hyper::StatusCode;
+use slidegate::http::json;
 use slidegate::{CheckRequest, Clock, LimitAnswer, LimitKind, Request, Source};
 
 use super::answer;
-use crate::protocols::json;
 use crate::protocols::problem::{JSON, Problem, Reply, reply};
 use crate::protocols::query;
 use crate::runtime::decider::Decider;

@@ -3,10 +3,10 @@
 
 use prost_types::value::Kind;
 use prost_types::{Duration, Struct, Value};
+use slidegate::http::json::{self, Commas};
 
 use super::json_values::{CODES, UNITS};
 use super::proto::{DescriptorStatus, RateLimit, RateLimitResponse};
-use crate::protocols::json::{self, Commas};
 
 const BODY_BYTES: usize = 512;
 
@@ -32,7 +32,7 @@ pub(super) fn render(response: &RateLimitResponse) -> Vec<u8> {
 }
 
 fn list<T>(out: &mut Vec<u8>, items: &[T], mut write: impl FnMut(&mut Vec<u8>, &T)) {
-    let mut commas = Commas::new();
+    let mut commas = Commas::default();
     out.push(b'[');
     for item in items {
         commas.next(out);
@@ -75,7 +75,7 @@ fn duration(out: &mut Vec<u8>, Duration { seconds, nanos }: &Duration) {
 }
 
 fn object(out: &mut Vec<u8>, Struct { fields }: &Struct) {
-    let mut commas = Commas::new();
+    let mut commas = Commas::default();
     out.push(b'{');
     for (name, field) in fields {
         commas.next(out);

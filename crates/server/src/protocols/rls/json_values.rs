@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected, Visitor};
 
-use crate::protocols::json;
+use crate::protocols::json_body;
 
 /// Names of [`proto::Unit`](super::proto::Unit), by number.
 pub(super) const UNITS: [&str; 8] = ["UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK"];
@@ -66,7 +66,7 @@ impl Visitor<'_> for NumberVisitor {
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
-        json::whole(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
+        json_body::whole(number).ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {

@@ -1,14 +1,16 @@
 //! JSON written into a buffer, member by member, without a tree or a description of its shape.
 
 /// String with its quotes.
-pub(crate) fn text(out: &mut Vec<u8>, text: &str) {
+#[inline]
+pub fn text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     escaped(out, text);
     out.push(b'"');
 }
 
 /// Escaped content of a string, without the quotes.
-pub(crate) fn escaped(out: &mut Vec<u8>, text: &str) {
+#[inline]
+pub fn escaped(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     // A loop without an early exit reads many bytes at once, and hardly any text has something to
     // escape.
@@ -48,12 +50,14 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
 }
 
 /// Whole number.
-pub(crate) fn number(out: &mut Vec<u8>, number: u64) {
+#[inline]
+pub fn number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// Whole number, or `null`.
-pub(crate) fn number_or_null(out: &mut Vec<u8>, value: Option<u64>) {
+#[inline]
+pub fn number_or_null(out: &mut Vec<u8>, value: Option<u64>) {
     match value {
         Some(value) => number(out, value),
         None => out.extend_from_slice(b"null"),
@@ -61,39 +65,33 @@ pub(crate) fn number_or_null(out: &mut Vec<u8>, value: Option<u64>) {
 }
 
 /// String after `before`, which is the name of its member.
-pub(crate) fn put_text(out: &mut Vec<u8>, before: &str, value: &str) {
+#[inline]
+pub fn put_text(out: &mut Vec<u8>, before: &str, value: &str) {
     out.extend_from_slice(before.as_bytes());
     text(out, value);
 }
 
 /// Whole number after `before`, which is the name of its member.
-pub(crate) fn put_number(out: &mut Vec<u8>, before: &str, value: u64) {
+#[inline]
+pub fn put_number(out: &mut Vec<u8>, before: &str, value: u64) {
     out.extend_from_slice(before.as_bytes());
     number(out, value);
 }
 
 /// Whole number or `null` after `before`, which is the name of its member.
-pub(crate) fn put_number_or_null(out: &mut Vec<u8>, before: &str, value: Option<u64>) {
+#[inline]
+pub fn put_number_or_null(out: &mut Vec<u8>, before: &str, value: Option<u64>) {
     out.extend_from_slice(before.as_bytes());
     number_or_null(out, value);
 }
 
-/// Whole number that is written as a fraction, such as 3.0, if it is one and exact.
-pub(crate) fn whole(number: f64) -> Option<u64> {
-    const EXACT: f64 = (1_u64 << 53) as f64;
-    ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
-}
-
 /// Commas between the items of a list, or the members of an object.
-pub(crate) struct Commas(bool);
+#[derive(Default, Debug)]
+pub struct Commas(bool);
 
 impl Commas {
-    pub(crate) fn new() -> Self {
-        Self(false)
-    }
-
     /// Writes a comma before every item but the first.
-    pub(crate) fn next(&mut self, out: &mut Vec<u8>) {
+    pub fn next(&mut self, out: &mut Vec<u8>) {
         if std::mem::replace(&mut self.0, true) {
             out.push(b',');
         }
