@@ -50,6 +50,21 @@ impl Rng {
         self.below(n) == 0
     }
 
+    /// Wait with a liking for edges: none, one, about the window, to the next aligned edge.
+    pub fn wait_ms(&self, window_ms: u64, now_ms: u64) -> u64 {
+        let edge_ms = window_ms - now_ms % window_ms;
+        match self.below(14) {
+            0..=3 => 0,
+            4..=5 => 1,
+            6 => edge_ms,
+            7 => edge_ms - 1,
+            8 => window_ms - self.below(window_ms.min(2)),
+            9 => window_ms + self.below(2),
+            10 => self.below(3 * window_ms),
+            _ => self.below(window_ms / self.between(1, 8) + 1),
+        }
+    }
+
     /// Random element; all are equally likely.
     ///
     /// # Panics

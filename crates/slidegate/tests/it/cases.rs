@@ -80,18 +80,7 @@ pub(crate) fn cost(rng: &Rng, limit: &Limit) -> u64 {
     }
 }
 
-/// A wait with a liking for edges: none, one, about the window, to the next aligned edge.
+/// A wait with a liking for the edges of the limit's windows.
 pub(crate) fn wait_ms(rng: &Rng, limit: &Limit, now_ms: u64) -> u64 {
-    let window_ms = limit.window_ms();
-    let edge_ms = window_ms - now_ms % window_ms;
-    match rng.below(14) {
-        0..=3 => 0,
-        4..=5 => 1,
-        6 => edge_ms,
-        7 => edge_ms - 1,
-        8 => window_ms - rng.below(window_ms.min(2)),
-        9 => window_ms + rng.below(2),
-        10 => rng.below(3 * window_ms),
-        _ => rng.below(window_ms / rng.between(1, 8) + 1),
-    }
+    rng.wait_ms(limit.window_ms(), now_ms)
 }
