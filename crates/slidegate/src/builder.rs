@@ -135,16 +135,7 @@ impl<S, C> Builder<S, C> {
 
     /// Clock; the default is [`SystemClock`].
     pub fn clock<D: Clock>(self, clock: D) -> Builder<S, D> {
-        Builder {
-            limits: self.limits,
-            name: self.name,
-            secret: self.secret,
-            refundable: self.refundable,
-            #[cfg(feature = "tokio")]
-            max_waiting: self.max_waiting,
-            clock,
-            store: self.store,
-        }
+        self.replace(|store, _| (store, clock))
     }
 
     /// Store; the default is [`Memory`]. Limiters share one through an `Arc`, and their names
@@ -162,6 +153,11 @@ impl<S, C> Builder<S, C> {
     /// # Ok::<(), slidegate::BuildError>(())
     /// ```
     pub fn store<T: Store>(self, store: T) -> Builder<T, C> {
+        self.replace(|_, clock| (store, clock))
+    }
+
+    fn replace<T, D>(self, replace: impl FnOnce(S, C) -> (T, D)) -> Builder<T, D> {
+        let (store, clock) = replace(self.store, self.clock);
         Builder {
             limits: self.limits,
             name: self.name,
@@ -169,7 +165,7 @@ impl<S, C> Builder<S, C> {
             refundable: self.refundable,
             #[cfg(feature = "tokio")]
             max_waiting: self.max_waiting,
-            clock: self.clock,
+            clock,
             store,
         }
     }
