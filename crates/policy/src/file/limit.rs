@@ -81,7 +81,7 @@ fn short(node: &Node, text: &str, diagnostics: &Diagnostics) -> Option<Limit> {
 
 crate::keywords! {
     /// Algorithm of a limit.
-    enum AlgorithmKeyword {
+    enum LimitAlgorithm {
         Log = "log": "Sliding window log: never more than the quota in any window.",
         Counter = "counter": "Sliding window counter: constant memory, up to twice the quota in the worst case.",
         Fixed = "fixed": "Fixed window: up to twice the quota around its edge.",
@@ -128,13 +128,13 @@ impl LongForm<'_> {
     fn rate(&self) -> Option<Limit> {
         let quota = self.fields.required::<u64>("quota", "quota: 600");
         let window = self.fields.required::<Duration>("window", "window: 1min");
-        let algorithm = match self.fields.get::<Spanned<AlgorithmKeyword>>("algorithm") {
+        let algorithm = match self.fields.get::<Spanned<LimitAlgorithm>>("algorithm") {
             Some(algorithm) => algorithm.value,
-            None => Some(AlgorithmKeyword::Log),
+            None => Some(LimitAlgorithm::Log),
         };
         let burst = self.burst(algorithm);
         let resolution = match algorithm {
-            Some(AlgorithmKeyword::Log) | None => self.fields.get::<Resolution>("resolution"),
+            Some(LimitAlgorithm::Log) | None => self.fields.get::<Resolution>("resolution"),
             Some(_) => {
                 self.unused("resolution", "algorithms other than `log`", "remove it, or use `log`");
                 None
@@ -144,20 +144,18 @@ impl LongForm<'_> {
         let limit = Limit::new(quota?, window?).and_then(|limit| {
             Ok(match algorithm {
                 None => None,
-                Some(AlgorithmKeyword::Log) => {
-                    Some(limit.resolution(resolution.unwrap_or(Resolution::Auto))?)
-                }
-                Some(AlgorithmKeyword::Counter) => Some(limit.counter()?),
-                Some(AlgorithmKeyword::Fixed) => Some(limit.fixed()?),
-                Some(AlgorithmKeyword::Gcra) => burst.map(|burst| limit.gcra(burst)).transpose()?,
+                Some(LimitAlgorithm::Log) => Some(limit.resolution(resolution.unwrap_or(Resolution::Auto))?),
+                Some(LimitAlgorithm::Counter) => Some(limit.counter()?),
+                Some(LimitAlgorithm::Fixed) => Some(limit.fixed()?),
+                Some(LimitAlgorithm::Gcra) => burst.map(|burst| limit.gcra(burst)).transpose()?,
             })
         });
         self.checked(limit)?
     }
 
-    fn burst(&self, algorithm: Option<AlgorithmKeyword>) -> Option<u64> {
+    fn burst(&self, algorithm: Option<LimitAlgorithm>) -> Option<u64> {
         match algorithm {
-            Some(AlgorithmKeyword::Gcra) => self.fields.required::<u64>("burst", "burst: 10"),
+            Some(LimitAlgorithm::Gcra) => self.fields.required::<u64>("burst", "burst: 10"),
             Some(_) => {
                 self.unused("burst", "algorithms other than `gcra`", "remove it, or use `gcra`");
                 None
@@ -218,7 +216,7 @@ fn rate_schema(schemas: &mut Schemas) -> Value {
         rate.require("quota");
         rate.add("window", Duration::schema(schemas), &["Length of the window, up to 1,000 days."], json!({}));
         rate.require("window");
-        rate.add("algorithm", AlgorithmKeyword::schema(schemas), &["Algorithm."], json!({ "default": "log" }));
+        rate.add("algorithm", LimitAlgorithm::schema(schemas), &["Algorithm."], json!({ "default": "log" }));
         let text = "Number of units that may come at once. Only for `gcra`, and required there.";
         rate.add("burst", units, &[text], json!({}));
         let text = "Time resolution. Only for `log`. `auto` is 1ms for quotas up to 128, and 1/128 of the window above.";
