@@ -8,7 +8,8 @@ use clap::ValueEnum;
 use ipnet::IpNet;
 use slidegate::policy::format::parse_duration;
 use slidegate_tune::access_log::{
-    AccessLogFormat, AttributeField, CombinedServer, LogInput, ReadOptions, TimeZone, parse_time_zone,
+    AccessLogFormat, AttributeField, CombinedServer, Directive, LogInput, ReadOptions, TimeZone,
+    parse_time_zone,
 };
 
 use crate::flag_value::parse;
@@ -78,13 +79,29 @@ impl AccessLogArgs {
 
     /// What to configure in each server, as text.
     pub(crate) fn directives() -> String {
-        let one = |directive: &slidegate_tune::access_log::Directive| {
+        let one = |directive: &Directive| {
             let text = directive.text.trim_end();
             let lines: String = text.lines().map(|line| format!("  {line}\n")).collect();
             format!("{}: {}\n{lines}", directive.server, directive.note)
         };
         AccessLogFormat::directives().iter().map(one).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Help for a log with whole seconds: what its server should log, or what else to do.
+pub(crate) fn milliseconds_help(format: AccessLogFormat, otherwise: &str) -> String {
+    let help = format!("log milliseconds (`slidegate replay --formats` prints how), or {otherwise}");
+    match format.directive() {
+        Some(Directive { server, fields, text, .. }) => {
+            format!("{help}. In {server}, log {fields}:\n\n{}", text.trim_end())
+        }
+        None => help,
+    }
+}
+
+/// Fields that servers should log: `$msec $request_time`.
+pub(crate) fn log_fields(directives: &[&Directive]) -> String {
+    directives.iter().map(|directive| directive.fields).collect::<Vec<_>>().join(" or ")
 }
 
 fn format(text: &str) -> Result<AccessLogFormat, String> {

@@ -15,7 +15,7 @@ use slidegate_tune::replay::{
     Threshold, VerdictFormat,
 };
 
-use crate::access_log_args::AccessLogArgs;
+use crate::access_log_args::{AccessLogArgs, milliseconds_help};
 use crate::flag_value::parse;
 use crate::policy::{self, LoadedPolicy, PolicyDiagnostics};
 use crate::{exit, stderr, stdout};
@@ -55,7 +55,7 @@ pub(crate) struct ReplayArgs {
     /// Compare with this policy: which requests would be newly denied, or newly allowed.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Treat rules in observe mode as enforced.
+    /// Treat rules in observe mode as enforced, in both policies.
     #[arg(long)]
     as_enforced: bool,
     /// Requests that the log shows as limited (status 429): decide them like others, or leave them
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &ReplayArgs) -> miette::Result<ExitCode> {
         Err(ReplayFailure::Output(error)) => return Err(error),
     };
     if let Some(path) = &args.html {
-        html::write(path, &report, args)?;
+        html::write(path, &report, &html::options(args, std::env::args_os().skip(1)))?;
     }
     if args.json {
         let text = serde_json::to_string(&report).map_err(|error| miette!("cannot write JSON: {error}"))?;
@@ -192,6 +192,7 @@ fn replay(args: &ReplayArgs, bar: &ProgressBar) -> Result<ReplayReport, ReplayFa
         return Err(unwritten(error));
     }
     let read = read.map_err(|error| miette!("{error}"))?;
+    read.check_readable().map_err(|error| miette!("{error}"))?;
     replay.finish(&read).map_err(unwritten)
 }
 
@@ -204,12 +205,12 @@ fn options(args: &ReplayArgs) -> miette::Result<ReplayOptions> {
     if inputs.filter(|path| is_stdin(path)).count() > 1 {
         return Err(miette!(help = "save one of them in a file", "standard input can be read only once"));
     }
-    let mut policy = load(args.policy.as_deref().unwrap_or(Path::new("-")))?;
-    if args.as_enforced {
-        policy = policy.as_enforced();
-    }
+    let load = |path: &Path| {
+        let policy = load(path)?;
+        Ok::<_, Report>(if args.as_enforced { policy.as_enforced() } else { policy })
+    };
     Ok(ReplayOptions {
-        policy,
+        policy: load(args.policy.as_deref().unwrap_or(Path::new("-")))?,
         against: args.against.as_deref().map(load).transpose()?,
         algorithms: if args.algorithms { AlgorithmReplays::All } else { AlgorithmReplays::Skip },
         limited: match args.limited {
@@ -234,6 +235,10 @@ fn with_help(error: &ReplayError) -> Report {
                 "name the field that has it with --attribute {0}=FIELD, such as --attribute {0}=request.headers.X-Api-Key",
                 missing.attribute
             );
+            miette!(help = help, "{error}")
+        }
+        ReplayError::WindowUnderStamps { format, .. } => {
+            let help = milliseconds_help(*format, "leave the limit out of the policy");
             miette!(help = help, "{error}")
         }
         _ => miette!("{error}"),

@@ -1,5 +1,6 @@
 //! `slidegate simulate`: what limits do under traffic that shows their differences.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use slidegate::policy::format::parse_duration;
 use slidegate::{Limit, LimitError};
 use slidegate_tune::simulate::{
     AlgorithmResult, HerdResult, HerdSettings, RETRY_RULES, RequestStream, Scenario, StreamError,
-    simulate_algorithms, simulate_herd,
+    herd_picture, simulate_algorithms, simulate_herd, stream_picture,
 };
 
 use crate::{exit, stdout};
@@ -26,9 +27,11 @@ Example:
   slidegate simulate adversary
   slidegate simulate edge-burst --quota 600 --window 1min --algorithm log,counter
   slidegate simulate herd --clients 10000 --json
+  slidegate simulate adversary --algorithm log,counter --svg adversary.svg
 
 Exit codes:
   0  success
+  1  the file of --svg cannot be written
   2  invalid arguments")]
 pub(crate) struct SimulateArgs {
     #[command(subcommand)]
@@ -85,6 +88,9 @@ struct CommonArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Also write the result as a picture, with colours for light and dark.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 /// Algorithm of a limit. GCRA has the quota as its burst.
@@ -127,8 +133,21 @@ pub(crate) fn run(args: &SimulateArgs) -> miette::Result<ExitCode> {
             return Ok(ExitCode::from(exit::USAGE));
         }
     };
+    if let Some(path) = &common.svg {
+        write_picture(path, &result)?;
+    }
     stdout::print(&if common.json { format!("{}\n", render::json(&result)) } else { render::text(&result) })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_picture(path: &Path, result: &SimulationResult) -> miette::Result<()> {
+    let picture = match result {
+        SimulationResult::Stream { scenario, stream, results } => stream_picture(*scenario, stream, results),
+        SimulationResult::Herd { settings, results } => herd_picture(settings, results),
+    };
+    std::fs::write(path, picture.svg()).map_err(|error| {
+        miette!(help = "choose another file for --svg", "cannot write {}: {error}", path.display())
+    })
 }
 
 fn simulate_stream(scenario: Scenario, args: &StreamArgs) -> Result<SimulationResult, StreamError> {

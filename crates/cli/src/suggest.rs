@@ -8,11 +8,11 @@ use miette::{Report, miette};
 use slidegate::policy::file::Percent;
 use slidegate::policy::format::{Size, parse_duration};
 use slidegate::{Limit, Policy};
-use slidegate_tune::access_log::{AccessLogs, FileFacts, ReadReport};
+use slidegate_tune::access_log::{AccessLogs, FileFacts, ReadReport, TimeUnit};
 use slidegate_tune::peak::StartPrecision;
 use slidegate_tune::suggest::{Margin, SuggestSettings, Suggester, Suggestion, attributes};
 
-use crate::access_log_args::AccessLogArgs;
+use crate::access_log_args::{AccessLogArgs, milliseconds_help};
 use crate::flag_value::parse;
 use crate::replay::progress::ProgressBar;
 use crate::{exit, stderr, stdout};
@@ -121,7 +121,7 @@ fn suggest<'a>(args: &'a SuggestArgs, bar: &ProgressBar) -> miette::Result<LogSu
     let files = logs.files().filter_map(|(name, facts)| Some((name, facts?.clone())));
     let files: Vec<(String, FileFacts)> = files.collect();
     let precision = StartPrecision::of(files.iter().map(|(_, facts)| facts));
-    check(args, &files, precision)?;
+    check(args, &files)?;
     let settings = SuggestSettings {
         key: args.key.clone(),
         windows: args.window.clone(),
@@ -147,12 +147,13 @@ fn suggest<'a>(args: &'a SuggestArgs, bar: &ProgressBar) -> miette::Result<LogSu
         return Err(miette!("{error}"));
     }
     let read = read.map_err(|error| miette!("{error}"))?;
+    read.check_readable().map_err(|error| miette!("{error}"))?;
     let suggestion = suggester.finish().map_err(|error| miette!("{error}"))?;
     Ok(LogSuggestion { args, suggestion, read, precision })
 }
 
 /// Checks that the logs have what the suggestion needs.
-fn check(args: &SuggestArgs, files: &[(String, FileFacts)], precision: StartPrecision) -> Result<(), Report> {
+fn check(args: &SuggestArgs, files: &[(String, FileFacts)]) -> Result<(), Report> {
     for (file, facts) in files {
         for part in &args.key {
             let mut alternatives = part.split('|').map(str::trim);
@@ -167,11 +168,11 @@ fn check(args: &SuggestArgs, files: &[(String, FileFacts)], precision: StartPrec
         }
         let windows = args.capacity.iter().map(|limit| Duration::from_millis(limit.window_ms()));
         let shortest = args.window.iter().copied().chain(windows).min();
-        if precision != StartPrecision::Milliseconds
+        if facts.time_unit == TimeUnit::Second
             && let Some(window) = shortest.filter(|window| *window < Duration::from_secs(1))
         {
             return Err(miette!(
-                help = "log milliseconds (`slidegate suggest --formats` prints how), or choose windows of a second or more",
+                help = milliseconds_help(facts.format, "choose windows of a second or more"),
                 "{} has whole seconds, which say nothing about a window of {} ms",
                 file,
                 window.as_millis()

@@ -26,7 +26,7 @@
 //! | `axis` | scales and their ticks |
 //! | `mark` | what is drawn: lines, areas, bars, thresholds, dots |
 //! | `svg` | a chart as an element of a page |
-//! | `picture` | a chart as a file, with its title, its legend and its colours |
+//! | `picture` | charts as a file, with a title, a legend and colours |
 //! | `sparkline` | a timeline in a cell of a table |
 
 mod axis;
@@ -37,6 +37,7 @@ mod svg;
 
 pub use axis::{Axis, compact};
 pub use mark::{Bar, Mark, Point, Tone};
+pub use picture::Picture;
 pub use sparkline::sparkline;
 
 /// Chart with two axes.

@@ -47,7 +47,7 @@ pub use threshold::{Threshold, ThresholdError};
 pub use timeline::{BUCKETS, TimeAxis, Timeline};
 pub use verdicts::VerdictFormat;
 
-use crate::access_log::{FileFacts, LoggedRequest, ReadReport};
+use crate::access_log::{FileFacts, FileReport, LoggedRequest, ReadReport};
 use against::{OtherPolicy, PolicyAnswer};
 use algorithms::AlgorithmRun;
 use demand::Stamps;
@@ -125,7 +125,9 @@ impl Replay {
         let facts = || files.iter().map(|(_, facts)| facts);
         let (precision, stamps) = (Precision::of(facts()), Stamps::of(facts()));
         let mut notes = Vec::new();
-        let has_durations = files.is_empty() || facts().all(|facts| facts.has_duration);
+        let without_duration = facts().find(|facts| !facts.has_duration);
+        let directive = without_duration.and_then(|facts| facts.format.directive());
+        let remedy = directive.map_or_else(String::new, |directive| format!("; log {}", directive.fields));
         let runs =
             1 + usize::from(against.is_some()) + if algorithms == AlgorithmReplays::All { 4 } else { 0 };
         // Half for the states, half for the counts.
@@ -133,12 +135,12 @@ impl Replay {
         let mut prepare = |policy: ReplayPolicy| -> Result<ReplayPolicy, ReplayError> {
             check_windows(&policy, files)?;
             notes.extend(check_attributes(&policy, files)?);
-            if has_durations {
+            if without_duration.is_none() {
                 return Ok(policy);
             }
             for (rule, limit) in policy.limits().filter(|(_, limit)| limit.needs_id()) {
                 notes.push(format!(
-                    "the limit {limit} of rule `{rule}` is left out: the log has no durations"
+                    "the limit {limit} of rule `{rule}` is left out: the log has no durations{remedy}"
                 ));
             }
             Ok(policy.without_in_flight())
@@ -269,6 +271,7 @@ impl Replay {
         notes.extend(run.notes(&name));
         notes.extend(against.iter().flat_map(|against| against.run.notes(&against.name)));
         notes.extend(tally.notes());
+        notes.extend(read.files.iter().filter_map(FileReport::unread).map(|unread| unread.to_string()));
         let axis = axis.unwrap_or(GrowingAxis::new(0));
         let (requests_timeline, denied_timeline) = tally.timelines();
         let counts = tally.counts;
@@ -295,12 +298,13 @@ impl Replay {
 /// Refuses windows that the stamps of a log cannot resolve.
 fn check_windows(policy: &ReplayPolicy, files: &[(String, FileFacts)]) -> Result<(), ReplayError> {
     let is_whole = |facts: &FileFacts| facts.time_unit == crate::access_log::TimeUnit::Second;
-    let Some((file, _)) = files.iter().find(|(_, facts)| is_whole(facts)) else { return Ok(()) };
+    let Some((file, facts)) = files.iter().find(|(_, facts)| is_whole(facts)) else { return Ok(()) };
     match policy.limits().find(|(_, limit)| limit.window_ms() < SECOND_MS && !limit.needs_id()) {
         Some((rule, limit)) => Err(ReplayError::WindowUnderStamps {
             rule: rule.to_owned(),
             limit: limit.to_string(),
             file: file.clone(),
+            format: facts.format,
         }),
         None => Ok(()),
     }

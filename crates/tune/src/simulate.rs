@@ -10,16 +10,19 @@
 //! | `algorithms` | a stream under several algorithms |
 //! | `window_count` | what was admitted in the last window, counted without the engine |
 //! | `herd` | clients that were refused together, and come again |
+//! | `picture` | results as pictures |
 //! | `random` | numbers that follow from a seed |
 
 mod algorithms;
 mod herd;
+mod picture;
 mod random;
 mod stream;
 mod window_count;
 
 pub use algorithms::{AlgorithmResult, WindowPoint, simulate_algorithms};
 pub use herd::{HerdCourse, HerdResult, HerdSettings, RETRY_RULES, RetryRule, simulate_herd};
+pub use picture::{herd_picture, stream_picture};
 pub use stream::{RequestStream, Scenario, StreamError};
 
 /// Time at which all simulations start: the start of a fixed window, whatever its length.

@@ -2,6 +2,7 @@
 
 use std::array;
 use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
 use std::hash::BuildHasher;
 use std::path::Path;
 
@@ -11,18 +12,22 @@ use slidegate_tune::replay::ReplayReport;
 
 use super::{ReplayArgs, SubjectArg};
 
-/// Writes the report to a file.
-pub(super) fn write(path: &Path, report: &ReplayReport, args: &ReplayArgs) -> miette::Result<()> {
+/// Options of the report. `words` are the words of the command line after the name of the program.
+pub(super) fn options(args: &ReplayArgs, words: impl Iterator<Item = OsString>) -> HtmlOptions {
     let style = match args.subjects {
         SubjectArg::Masked => SubjectStyle::Masked,
         SubjectArg::Plain => SubjectStyle::Plain,
     };
-    let options = HtmlOptions {
-        command: command(),
+    HtmlOptions {
+        command: command(words),
         timezone: args.log.timezone.clone(),
         subjects: SubjectMask::new(style, secret()),
-    };
-    std::fs::write(path, html::report(report, &options)).map_err(|error| {
+    }
+}
+
+/// Writes the report to a file.
+pub(super) fn write(path: &Path, report: &ReplayReport, options: &HtmlOptions) -> miette::Result<()> {
+    std::fs::write(path, html::report(report, options)).map_err(|error| {
         miette!(help = "choose another file for --html", "cannot write {}: {error}", path.display())
     })
 }
@@ -33,9 +38,9 @@ fn secret() -> [u8; 16] {
     array::from_fn(|index| state.hash_one(index).to_le_bytes()[0])
 }
 
-/// The command line of this process, as a shell reads it.
-fn command() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
+/// Command line as a shell reads it. Bytes of a word that are not UTF-8 are replaced.
+fn command(words: impl Iterator<Item = OsString>) -> String {
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("slidegate".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 

@@ -12,8 +12,9 @@ use slidegate_tune::numbers::{TimeText, count, key, percent, range, share, span}
 use slidegate_tune::replay::report::{
     AgainstReport, AlgorithmReplay, DeniedSubject, LimitReplay, ReplayMode, RuleReplay, ThresholdReport,
 };
-use slidegate_tune::replay::{Precision, ReplayReport};
+use slidegate_tune::replay::{Precision, ReplayReport, UnreadLine};
 
+use crate::access_log_args::log_fields;
 use sparkline::{Scale, sparkline};
 use table::{Align, TextCell, TextTable};
 
@@ -176,8 +177,9 @@ impl TextReport {
             let of = share(requests, decided);
             self.line(&format!("  {name}  {} of {} requests  {of}", count(requests), count(decided)));
             for rule in by {
-                let (requests, subjects) = (count(rule.requests), count(rule.subjects));
-                self.line(&format!("    {}: {requests} requests of {subjects} subjects", rule.rule));
+                let (requests, subjects) =
+                    (counted(rule.requests, "request"), counted(rule.subjects, "subject"));
+                self.line(&format!("    {}: {requests} of {subjects}", rule.rule));
             }
             let most = subjects.iter().take(5);
             let most: Vec<String> =
@@ -223,9 +225,13 @@ impl TextReport {
         let (read, requests) = (&report.read, &report.requests);
         let mut parts = Vec::new();
         if read.unreadable > 0 {
-            let lines = read.files.iter().flat_map(|file| &file.unreadable_lines).take(3);
-            let lines: Vec<String> =
-                lines.map(|line| format!("line {} {}", count(line.line), line.reason)).collect();
+            let lines = read.files.iter().flat_map(|file| {
+                let name = if read.files.len() > 1 { format!("{} ", file.name) } else { String::new() };
+                let line =
+                    move |line: &UnreadLine| format!("{name}line {} {}", count(line.line), line.reason);
+                file.unreadable_lines.iter().map(line)
+            });
+            let lines: Vec<String> = lines.take(3).collect();
             let of = share(read.unreadable, read.lines);
             parts.push(format!("unread {} ({of}): {}", count(read.unreadable), lines.join("; ")));
         }
@@ -256,14 +262,14 @@ fn warnings(report: &ReplayReport) -> Vec<String> {
     }
     match report.precision {
         Precision::Exact => {}
-        Precision::WholeSeconds => {
-            warnings.push("peaks and touched subjects are ranges: the log has whole seconds".to_owned());
-        }
-        Precision::WholeSecondEnds => warnings.push(
-            "ranges hold for the ends of requests, which are all that the log has; log $msec $request_time to \
-             sharpen them"
-                .to_owned(),
-        ),
+        Precision::WholeSeconds => warnings.push(format!(
+            "peaks and touched subjects are ranges: the log has whole seconds{}",
+            sharper(report)
+        )),
+        Precision::WholeSecondEnds => warnings.push(format!(
+            "ranges hold for the ends of requests, which are all that the log has{}",
+            sharper(report)
+        )),
         Precision::Ends => {
             warnings.push("requests are decided at their ends: the log has no durations".to_owned());
         }
@@ -278,6 +284,19 @@ fn warnings(report: &ReplayReport) -> Vec<String> {
     }
     warnings.extend(report.notes.iter().cloned());
     warnings
+}
+
+/// Number of things: `1 subject`, `2 subjects`.
+fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// What to log for sharper numbers.
+fn sharper(report: &ReplayReport) -> String {
+    match log_fields(&report.read.directives) {
+        fields if fields.is_empty() => String::new(),
+        fields => format!("; log {fields} to sharpen them (see --formats)"),
+    }
 }
 
 fn rule_name(rule: &RuleReplay) -> String {

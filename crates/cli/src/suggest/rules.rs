@@ -1,10 +1,12 @@
 //! Suggestion as a policy with comments.
 
 use slidegate::Limit;
+use slidegate_tune::access_log::FileReport;
 use slidegate_tune::peak::StartPrecision;
 use slidegate_tune::suggest::{LimitSuggestion, RouteSuggestion};
 
 use super::LogSuggestion;
+use crate::access_log_args::log_fields;
 use crate::policy_writer::names::RuleNames;
 use crate::policy_writer::quote::excerpt;
 use crate::policy_writer::{PolicyDraft, PolicyItem, Quota, RuleDraft, ValueTest, WindowKind};
@@ -79,6 +81,8 @@ pub(super) fn warnings(suggested: &LogSuggestion<'_>) -> Vec<String> {
         ));
     }
     let unreadable = suggested.read.unreadable();
+    let unread = suggested.read.files.iter().filter_map(FileReport::unread);
+    warnings.extend(unread.map(|unread| unread.to_string()));
     if unreadable > 0 {
         warnings.push(format!("{unreadable} of {} lines could not be read", suggested.read.lines()));
     }
@@ -109,11 +113,17 @@ fn preamble(suggested: &LogSuggestion<'_>) -> Vec<String> {
             .to_owned(),
     ];
     if *precision != StartPrecision::Milliseconds {
-        text.push(
-            "The log has whole seconds: peaks are upper bounds. Log milliseconds to sharpen them \
-             (`slidegate suggest --formats`)."
-                .to_owned(),
-        );
+        let fields = match log_fields(&read.directives()) {
+            fields if fields.is_empty() => "milliseconds".to_owned(),
+            fields => fields,
+        };
+        text.push(format!(
+            "The log has whole seconds: peaks are upper bounds. Log {fields} to sharpen them (`slidegate suggest \
+             --formats` prints the lines to copy)."
+        ));
+    }
+    if read.files.iter().any(|file| file.facts.as_ref().is_some_and(|facts| facts.is_server_assumed)) {
+        text.push("nginx is assumed to have written it; if Apache did, use --server apache.".to_owned());
     }
     if !suggestion.sample.is_all() {
         text.push(format!("Memory was full: {} were counted. --max-memory raises that.", suggestion.sample));

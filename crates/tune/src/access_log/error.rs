@@ -3,6 +3,7 @@
 use std::io;
 
 use super::MAX_REORDER_MS;
+use super::report::{UnreadableLine, UnreadableReason};
 
 /// Reason for which logs cannot be read at all. Lines that cannot be read are none: they are counted.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,16 @@ pub enum ReadError {
         input: String,
         /// Its first line, cut.
         line: String,
+    },
+    /// A file of which no line can be read.
+    #[error("no line of {input} can be read{format}: {first}; {}", remedy(.first.reason))]
+    NothingReadable {
+        /// Name of the input.
+        input: String,
+        /// ` as` the format, if it has one.
+        format: String,
+        /// First line.
+        first: UnreadableLine,
     },
     /// A CSV file or JSON lines without a field for the time.
     #[error(
@@ -62,4 +73,12 @@ pub enum ReadError {
     /// Nothing to read.
     #[error("no log to read: name a file, or - for standard input")]
     NoInput,
+}
+
+/// What to do about a file of which no line can be read for this reason.
+fn remedy(reason: UnreadableReason) -> &'static str {
+    match reason {
+        UnreadableReason::Torn => "copy the file again",
+        _ => "name the format with --format, or let the server log as `slidegate replay --formats` shows",
+    }
 }

@@ -107,6 +107,8 @@ pub struct Directive {
     pub server: &'static str,
     /// What its log has then, or has anyway.
     pub note: &'static str,
+    /// What its default log lacks; empty where that suffices.
+    pub fields: &'static str,
     /// Text of the configuration; empty where the default does.
     pub text: &'static str,
 }
@@ -130,15 +132,18 @@ const DIRECTIVES: [Directive; 7] = [
     Directive {
         server: "nginx",
         note: "read as nginx-timed: ends and durations in milliseconds",
-        text: r#"log_format slidegate '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
-                     '"$http_referer" "$http_user_agent" "$http_x_forwarded_for" '
-                     'host="$host" $msec $request_time';
+        fields: "$msec $request_time",
+        text: r#"log_format slidegate
+    '$remote_addr - $remote_user [$time_local] "$request" $status '
+    '$body_bytes_sent "$http_referer" "$http_user_agent" '
+    '"$http_x_forwarded_for" host="$host" $msec $request_time';
 access_log /var/log/nginx/access.log slidegate;
 "#,
     },
     Directive {
         server: "Apache",
         note: "read as apache-timed: starts in milliseconds, durations in microseconds",
+        fields: "%{begin:msec}t %D",
         text: r#"LogFormat "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\" \"%{X-Forwarded-For}i\" host=\"%{Host}i\" start_ms=%{begin:msec}t duration_us=%D" slidegate
 CustomLog logs/access.log slidegate
 "#,
@@ -146,16 +151,28 @@ CustomLog logs/access.log slidegate
     Directive {
         server: "Traefik",
         note: "read as traefik-json: starts and durations in nanoseconds",
+        fields: "JSON",
         text: "accessLog:\n  format: json\n",
     },
     Directive {
         server: "HAProxy",
         note: "read as haproxy: starts and durations in milliseconds, in the time zone of the machine",
+        fields: "",
         text: "option httplog\n",
     },
-    Directive { server: "Envoy", note: "the default: starts and durations in milliseconds", text: "" },
-    Directive { server: "Caddy", note: "the default of log: ends and durations", text: "log\n" },
-    Directive { server: "AWS ALB", note: "the default: starts and durations in microseconds", text: "" },
+    Directive {
+        server: "Envoy",
+        note: "the default: starts and durations in milliseconds",
+        fields: "",
+        text: "",
+    },
+    Directive { server: "Caddy", note: "the default of log: ends and durations", fields: "", text: "log\n" },
+    Directive {
+        server: "AWS ALB",
+        note: "the default: starts and durations in microseconds",
+        fields: "",
+        text: "",
+    },
 ];
 
 impl AccessLogFormat {
@@ -172,6 +189,18 @@ impl AccessLogFormat {
     /// Configuration of each server for logs with starts in milliseconds and durations.
     pub fn directives() -> &'static [Directive] {
         &DIRECTIVES
+    }
+
+    /// Configuration that makes the server of a log with whole seconds log milliseconds and durations.
+    /// `None` if the format has milliseconds, or any program may have written it.
+    pub fn directive(self) -> Option<&'static Directive> {
+        let server = match self {
+            Self::NginxCombined => "nginx",
+            Self::ApacheCombined => "Apache",
+            Self::TraefikCommon => "Traefik",
+            _ => return None,
+        };
+        DIRECTIVES.iter().find(|directive| directive.server == server)
     }
 
     fn names(self) -> (Self, &'static str, &'static str) {
@@ -233,6 +262,55 @@ mod tests {
         for format in AccessLogFormat::all() {
             assert_eq!(format.names().0, format);
             assert_eq!(format.name().parse(), Ok(format));
+        }
+    }
+
+    /// A log with whole seconds has a remedy, where its server is known.
+    #[test]
+    fn whole_seconds_have_a_directive() {
+        for format in AccessLogFormat::all() {
+            let has_seconds = format.stamps().1 == TimeUnit::Second;
+            assert_eq!(format.directive().is_some(), has_seconds, "{format}");
+            let last = |text: &str| text.rsplit(' ').next().map(str::to_owned);
+            if let Some(directive) = format.directive() {
+                let field = last(directive.fields).expect("a field").to_lowercase();
+                assert!(directive.text.to_lowercase().contains(&field), "{directive:?}");
+            }
+        }
+    }
+
+    const PAGE: &str = include_str!("../../../../docs/access-logs.md");
+
+    /// Cells of the row of a table.
+    fn cells(row: &str) -> Vec<&str> {
+        row.trim_matches('|').split('|').map(str::trim).collect()
+    }
+
+    #[test]
+    fn the_page_has_what_is_read_of_every_format() {
+        for format in AccessLogFormat::all() {
+            let name = format!("`{}`", format.name());
+            let mut rows = PAGE.lines().filter(|line| line.starts_with('|')).map(cells);
+            let row = rows.find(|row| row.get(1) == Some(&&*name)).unwrap_or_else(|| panic!("no {name}"));
+            let (meaning, unit, has_duration) = format.stamps();
+            let [_, _, page_meaning, page_unit, page_duration] = row[..] else { panic!("{row:?}") };
+            if page_meaning != "by the field" {
+                let is_end = page_meaning.replace('*', "").starts_with("the end");
+                assert_eq!(is_end, meaning == TimeMeaning::End, "{row:?}");
+                assert_eq!(page_unit == "1 s", unit == TimeUnit::Second, "{row:?}");
+                assert_eq!(page_duration != "no", has_duration, "{row:?}");
+            }
+        }
+    }
+
+    /// What there is to copy is what `--formats` prints, which tests run in the real servers.
+    #[test]
+    fn the_page_has_the_directives() {
+        for Directive { server, text, .. } in AccessLogFormat::directives() {
+            let is_long = text.lines().count() > 1;
+            assert_eq!(PAGE.contains(&format!("\n{server}:\n")), is_long, "{server}");
+            let block = format!("\n{}\n```\n", text.trim_end());
+            assert_eq!(PAGE.contains(&block), is_long, "{server}: {text}");
         }
     }
 }

@@ -59,7 +59,7 @@ impl<'o> AccessLogs<'o> {
         Ok(Self { options, logs: logs.collect::<Result<_, _>>()? })
     }
 
-    /// Name and facts of every input, in their order. An empty file has no facts.
+    /// Name and facts of every input, in their order. A file without a whole line has no facts.
     pub fn files(&self) -> impl Iterator<Item = (String, Option<&FileFacts>)> {
         self.logs.iter().map(|log| (log.input.name(), log.facts.as_ref()))
     }
@@ -89,9 +89,17 @@ impl OpenedLog {
         let Some(mut stream) = log.stream_from(LineReader::new(opened.bytes), options)? else {
             return Ok(log);
         };
-        log.facts = Some(stream.parser.facts().clone());
-        if let Ok(block) = stream.reader.next_block() {
-            log.first_ms = first_start(block.lines, &mut stream.parser, options);
+        // A file without a whole line has no format, but what is there instead is counted.
+        if let Ok(block) = stream.reader.next_block()
+            && !block.lines.is_empty()
+        {
+            let mut facts = stream.parser.facts().clone();
+            match first_start(block.lines, &mut stream.parser, options) {
+                Some(first_ms) => log.first_ms = first_ms,
+                // Lines that cannot be read do not show which attributes the others have.
+                None => facts.missing_attributes.clear(),
+            }
+            log.facts = Some(facts);
         }
         if log.size.is_none() {
             // Neither the first lines nor the header of a CSV file were read yet.
@@ -127,18 +135,18 @@ impl OpenedLog {
     }
 }
 
-/// Start of the first request of some lines; 0 if there is none.
-fn first_start(lines: &[u8], parser: &mut LineParser, options: &ReadOptions) -> u64 {
+/// Start of the first request of some lines.
+fn first_start(lines: &[u8], parser: &mut LineParser, options: &ReadOptions) -> Option<u64> {
     let mut batch = LineBatch::default();
     batch.restart(0, 1, options.needed.len());
     for line in lines.split(|byte| *byte == b'\n') {
         // What cannot be read is counted when the file is read.
         let _ = parser.parse(line.strip_suffix(b"\r").unwrap_or(line), &mut batch);
         if batch.len() > 0 {
-            return batch.start_ms(0);
+            return Some(batch.start_ms(0));
         }
     }
-    0
+    None
 }
 
 fn first_line(lines: &[u8]) -> String {

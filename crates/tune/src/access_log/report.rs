@@ -3,7 +3,9 @@
 use std::fmt;
 
 use super::MAX_LINE_BYTES;
-use super::format::FileFacts;
+use super::error::ReadError;
+use super::format::{Directive, FileFacts};
+use crate::numbers::count;
 
 /// First unreadable lines of a file that a report has with their reason.
 pub(super) const MAX_UNREADABLE_LISTED: usize = 5;
@@ -49,6 +51,27 @@ impl ReadReport {
     pub fn unreadable(&self) -> u64 {
         self.files.iter().map(|file| file.unreadable).sum()
     }
+
+    /// Configurations of the servers whose logs have whole seconds, each once.
+    pub fn directives(&self) -> Vec<&'static Directive> {
+        let mut directives: Vec<&Directive> = Vec::new();
+        let facts = self.files.iter().filter_map(|file| file.facts.as_ref());
+        for directive in facts.filter_map(|facts| facts.format.directive()) {
+            if !directives.contains(&directive) {
+                directives.push(directive);
+            }
+        }
+        directives
+    }
+
+    /// Checks that a line could be read, if there are any: a result of nothing would mislead.
+    pub fn check_readable(&self) -> Result<(), ReadError> {
+        let is_readable = |file: &FileReport| file.lines > file.unreadable;
+        match self.files.iter().find_map(FileReport::unread) {
+            Some(error) if !self.files.iter().any(is_readable) => Err(error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Lines that came later than the reorder time, and were given the time reached.
@@ -65,7 +88,7 @@ pub struct LateLines {
 pub struct FileReport {
     /// Name of the input.
     pub name: String,
-    /// Format, and what its stamps mean. `None` of an empty file.
+    /// Format, and what its stamps mean. `None` of a file without a whole line.
     pub facts: Option<FileFacts>,
     /// Lines, with those that could not be read.
     pub lines: u64,
@@ -77,6 +100,15 @@ pub struct FileReport {
     pub bytes: u64,
 }
 
+impl FileReport {
+    /// Why nothing of the file could be read, if it has lines and none could.
+    pub fn unread(&self) -> Option<ReadError> {
+        let first = self.unreadable_lines.first().filter(|_| self.lines == self.unreadable)?;
+        let format = self.facts.as_ref().map_or_else(String::new, |facts| format!(" as {}", facts.format));
+        Some(ReadError::NothingReadable { input: self.name.clone(), format, first: *first })
+    }
+}
+
 /// Line that could not be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnreadableLine {
@@ -84,6 +116,12 @@ pub struct UnreadableLine {
     pub line: u64,
     /// Reason.
     pub reason: UnreadableReason,
+}
+
+impl fmt::Display for UnreadableLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} {}", count(self.line), self.reason)
+    }
 }
 
 /// Why a line could not be read.

@@ -90,6 +90,18 @@ impl Axis {
         Self { scale: AxisScale::Linear { first, last }, ticks: ticks.collect() }
     }
 
+    /// Time from a start, in a unit that gives short labels. Values are milliseconds.
+    pub fn elapsed(duration_ms: u64) -> Self {
+        const UNITS: [(u64, &str); 4] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+        let duration_ms = duration_ms.max(1);
+        let fits = |(unit_ms, _): &&(u64, &str)| duration_ms >= 2 * unit_ms;
+        let (unit_ms, unit) = UNITS.iter().find(fits).copied().unwrap_or((1, "ms"));
+        let (last, unit_ms) = (duration_ms as f64, unit_ms as f64);
+        let ticks = multiples(nice_step(last / unit_ms / (MAX_TICKS - 1.0)), 0.0, last / unit_ms);
+        let ticks = ticks.map(|at| tick(at * unit_ms, format!("{} {unit}", compact(at))));
+        Self { scale: AxisScale::Linear { first: 0.0, last }, ticks: ticks.collect() }
+    }
+
     /// Position of a value: 0 at the beginning, 1 at the end.
     pub(super) fn position(&self, value: f64) -> f64 {
         let position = match self.scale {
@@ -178,6 +190,21 @@ mod tests {
             let ticks = Axis::time(noon_ms, noon_ms + days * 86_400_000).ticks.len();
             assert!((1..=6).contains(&ticks), "{ticks} ticks for {days} days");
         }
+    }
+
+    #[test]
+    fn elapsed_times_have_a_unit() {
+        let rows: [(u64, &[&str]); 5] = [
+            (3_000, &["0 s", "1 s", "2 s", "3 s"]),
+            (2_000, &["0 s", "0.5 s", "1 s", "1.5 s", "2 s"]),
+            (300, &["0 ms", "100 ms", "200 ms", "300 ms"]),
+            (70_400, &["0 s", "20 s", "40 s", "60 s"]),
+            (180_000, &["0 min", "1 min", "2 min", "3 min"]),
+        ];
+        for (duration_ms, expected) in rows {
+            assert_eq!(labels(&Axis::elapsed(duration_ms)), expected, "{duration_ms}");
+        }
+        assert_eq!(Axis::elapsed(0).position(0.0), 0.0);
     }
 
     #[test]

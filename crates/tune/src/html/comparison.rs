@@ -102,8 +102,9 @@ pub(super) fn algorithms(view: &ReportView<'_>) -> String {
             [HtmlCell::code(&format!("{} {window}", limit.rule)), HtmlCell::text(&count(limit.quota))];
         table.add(heads.into_iter().chain(algorithms.iter().map(|algorithm| refusals(algorithm, index))));
     }
-    let note = "Every limit alone under each algorithm: refused requests, and the most requests of one subject that \
-        it admits in any window. GCRA has the quota as its burst.";
+    let note = "The whole policy with all limits under one algorithm, and all rules enforced: requests that the limit \
+        refuses, and the most requests of one subject in any window that all limits admit. A request that one limit \
+        refuses counts under none. GCRA has the quota as its burst.";
     let content = format!("{}<p class=\"hint\">{note}</p>\n", table.render());
     section("algorithms", "Algorithms", &card(&content))
 }

@@ -3,6 +3,7 @@
 use super::ReportView;
 use super::element::{card, section};
 use super::table::{HtmlCell, HtmlColumn, HtmlTable};
+use crate::access_log::Directive;
 use crate::chart::escaped;
 use crate::numbers::count;
 use crate::replay::LogFile;
@@ -26,7 +27,17 @@ pub(super) fn render(view: &ReportView<'_>) -> String {
         "<h3>Repeat it</h3>\n<pre tabindex=\"0\" aria-label=\"Command\"><code>{}</code></pre>\n",
         escaped(&view.options.command)
     );
-    section("log", "The log", &format!("{}{}", card(&table.render()), card(&command)))
+    let directives: String = view.report.read.directives.iter().map(|server| directive(server)).collect();
+    section("log", "The log", &format!("{}{directives}{}", card(&table.render()), card(&command)))
+}
+
+/// Configuration of a server for a log with milliseconds.
+fn directive(directive: &Directive) -> String {
+    let Directive { server, text, .. } = directive;
+    card(&format!(
+        "<h3>For sharper numbers, log milliseconds and durations in {server}</h3>\n<pre tabindex=\"0\" aria-label=\"Configuration of {server}\"><code>{}</code></pre>\n",
+        escaped(text.trim_end())
+    ))
 }
 
 fn cells(file: &LogFile) -> Vec<HtmlCell> {
@@ -35,7 +46,7 @@ fn cells(file: &LogFile) -> Vec<HtmlCell> {
         lines.map(|line| format!("line {}: {}", count(line.line), line.reason)).collect();
     vec![
         HtmlCell::code(&file.name),
-        HtmlCell::text(file.read_as.as_deref().unwrap_or("an empty file")),
+        HtmlCell::text(file.read_as.as_deref().unwrap_or(if file.lines == 0 { "an empty file" } else { "" })),
         HtmlCell::text(&count(file.lines)),
         HtmlCell::text(&count(file.unreadable)),
         HtmlCell::text(&lines.join("; ")),

@@ -3,9 +3,11 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 use slidegate::policy::KeyText;
+
+use crate::replay::report::OverrideCondition;
 
 /// Bits of an IPv4 address that a report has.
 const IPV4_BITS: u8 = 24;
@@ -49,34 +51,38 @@ impl SubjectMask {
         let parts = key.iter().map(|part| match &part.value {
             None => format!("{}: none", part.attribute),
             Some(value) if self.style == SubjectStyle::Plain => format!("{}: {value}", part.attribute),
-            Some(value) => format!("{}: {}", part.attribute, self.masked(part, value)),
+            Some(value) => format!("{}: {}", part.attribute, self.masked(&part.attribute, value)),
         });
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    fn masked(&self, part: &KeyText, value: &str) -> String {
-        let hash = self.hash(part, value);
-        let address = match part.attribute.as_str() {
-            "ip" => value.parse::<IpNet>().map(|net| net.addr()).or_else(|_| value.parse::<IpAddr>()).ok(),
-            _ => None,
+    /// Conditions of an override in words, with their values masked or as they are.
+    pub(super) fn conditions(&self, conditions: &[OverrideCondition]) -> String {
+        let condition = |OverrideCondition { attribute, test, values }: &OverrideCondition| {
+            let value = |value: &String| match self.style {
+                SubjectStyle::Plain => value.clone(),
+                SubjectStyle::Masked => self.masked(attribute, value),
+            };
+            let values: Vec<String> = values.iter().map(value).collect();
+            format!("{attribute} {test} {}", values.join(" or "))
         };
-        let net = match address {
-            Some(IpAddr::V4(address)) => {
-                Ipv4Net::new(address, IPV4_BITS).ok().map(|net| net.trunc().to_string())
-            }
-            Some(IpAddr::V6(address)) => {
-                Ipv6Net::new(address, IPV6_BITS).ok().map(|net| net.trunc().to_string())
-            }
-            None => None,
-        };
-        net.map_or(hash.clone(), |net| format!("{net} {hash}"))
+        conditions.iter().map(condition).collect::<Vec<_>>().join(" and ")
+    }
+
+    fn masked(&self, attribute: &str, value: &str) -> String {
+        let hash = self.hash(attribute, value);
+        let address = || value.parse::<IpNet>().or_else(|_| value.parse::<IpAddr>().map(IpNet::from)).ok();
+        match (attribute == "ip").then(address).flatten() {
+            Some(net) => format!("{} {hash}", network(net)),
+            None => hash,
+        }
     }
 
     /// Hash that tells subjects of one report apart, and nothing more.
-    fn hash(&self, part: &KeyText, value: &str) -> String {
+    fn hash(&self, attribute: &str, value: &str) -> String {
         let digest = Sha256::new()
             .chain_update(self.secret)
-            .chain_update(part.attribute.as_bytes())
+            .chain_update(attribute.as_bytes())
             .chain_update([0])
             .chain_update(value.as_bytes())
             .finalize();
@@ -86,6 +92,15 @@ impl SubjectMask {
         }
         text
     }
+}
+
+/// Network of an address or a network, with as many bits as a report has.
+fn network(net: IpNet) -> IpNet {
+    let bits = match net {
+        IpNet::V4(_) => IPV4_BITS,
+        IpNet::V6(_) => IPV6_BITS,
+    };
+    IpNet::new(net.addr(), net.prefix_len().min(bits)).map_or(net, |net| net.trunc())
 }
 
 #[cfg(test)]
@@ -112,6 +127,24 @@ mod tests {
             assert!(text.starts_with(prefix) && text.len() == prefix.len() + 8, "{value}: {text}");
             assert!(!text[..prefix.len()].contains(secret), "{value}: {text}");
         }
+    }
+
+    #[test]
+    fn values_of_conditions_are_masked() {
+        let condition = |attribute: &str, test, values: &[&str]| OverrideCondition {
+            attribute: attribute.to_owned(),
+            test,
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+        };
+        let when = [
+            condition("ip", "is", &["203.0.113.77", "10.0.0.0/8"]),
+            condition("api_key", "starts with", &["sk_acme"]),
+        ];
+        let [masked, plain] = [SubjectStyle::Masked, SubjectStyle::Plain]
+            .map(|style| SubjectMask::new(style, [7; 16]).conditions(&when));
+        assert_eq!(plain, "ip is 203.0.113.77 or 10.0.0.0/8 and api_key starts with sk_acme");
+        let words: Vec<&str> = masked.split(' ').filter(|word| !word.starts_with('#')).collect();
+        assert_eq!(words.join(" "), "ip is 203.0.113.0/24 or 10.0.0.0/8 and api_key starts with");
     }
 
     /// The hash of a guess says nothing without the secret; within a report it tells subjects apart.

@@ -32,7 +32,7 @@ pub(super) fn table(view: &ReportView<'_>) -> String {
         limits.sort_by_key(|(_, limit)| std::cmp::Reverse((limit.denied + limit.would_deny, limit.requests)));
     }
     for (rule, limit) in limits.into_iter().take(MAX_ROWS) {
-        table.add(cells(rule, limit));
+        table.add(cells(view, rule, limit));
     }
     if table.is_empty() {
         return String::new();
@@ -44,7 +44,7 @@ pub(super) fn table(view: &ReportView<'_>) -> String {
     section("rules", "Rules", &card(&format!("{}{note}", table.render())))
 }
 
-fn cells(rule: &RuleReplay, limit: &LimitReplay) -> Vec<HtmlCell> {
+fn cells(view: &ReportView<'_>, rule: &RuleReplay, limit: &LimitReplay) -> Vec<HtmlCell> {
     let denied = limit.denied + limit.would_deny;
     let emphasis = emphasis(limit);
     let touched = match limit.touched.high {
@@ -55,7 +55,7 @@ fn cells(rule: &RuleReplay, limit: &LimitReplay) -> Vec<HtmlCell> {
     let tone = if limit.peak.high > limit.quota { Tone::Denied } else { Tone::Allowed };
     vec![
         HtmlCell::html(format!("<code>{}</code> {}", escaped(&rule.name), mode_badge(rule))),
-        HtmlCell::text(&limit_text(limit)),
+        HtmlCell::text(&limit_text(view, limit)),
         HtmlCell::text(&count(limit.requests)),
         HtmlCell::text(&count(denied)).with(emphasis),
         HtmlCell::text(&share(denied, limit.requests)).with(emphasis),
@@ -82,8 +82,12 @@ fn mode_badge(rule: &RuleReplay) -> String {
     }
 }
 
-fn limit_text(limit: &LimitReplay) -> String {
+/// Limit with the requests that it applies to. The values of an override may identify a client.
+fn limit_text(view: &ReportView<'_>, limit: &LimitReplay) -> String {
     match limit.applies_to.as_str() {
+        _ if !limit.when.is_empty() => {
+            format!("{} where {}", limit.limit, view.options.subjects.conditions(&limit.when))
+        }
         "all requests" | "all others" => limit.limit.clone(),
         applies_to => format!("{} where {applies_to}", limit.limit),
     }
@@ -97,7 +101,7 @@ pub(super) fn details(view: &ReportView<'_>, room: usize) -> String {
     let mut text = String::new();
     let mut left_out = 0_u64;
     for rule in rules {
-        let detail = detail(rule);
+        let detail = detail(view, rule);
         match text.len() + detail.len() <= room {
             true => text.push_str(&detail),
             false => left_out += 1,
@@ -113,7 +117,7 @@ pub(super) fn details(view: &ReportView<'_>, room: usize) -> String {
     text
 }
 
-fn detail(rule: &RuleReplay) -> String {
+fn detail(view: &ReportView<'_>, rule: &RuleReplay) -> String {
     let mut facts = vec![
         ("Key", rule.key.clone()),
         ("Requests", count(rule.requests)),
@@ -127,7 +131,7 @@ fn detail(rule: &RuleReplay) -> String {
         .iter()
         .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escaped(value)))
         .collect();
-    let limits: String = rule.limits.iter().map(charts).collect();
+    let limits: String = rule.limits.iter().map(|limit| charts(view, limit)).collect();
     format!(
         "<section class=\"rule\" aria-label=\"Rule {0}\">\n<h3 class=\"rule-title\"><code>{0}</code> {1}</h3>\n<dl class=\"facts\">\n{facts}</dl>\n{limits}</section>\n",
         escaped(&rule.name),
@@ -143,11 +147,11 @@ fn refusals(rule: &RuleReplay) -> String {
     }
 }
 
-fn charts(limit: &LimitReplay) -> String {
+fn charts(view: &ReportView<'_>, limit: &LimitReplay) -> String {
     if limit.peaks.is_empty() {
         return String::new();
     }
-    let title = limit_text(limit);
+    let title = limit_text(view, limit);
     let (peaks, curve) = (histogram(limit), touched_by_quota(limit));
     let note = "Peak: most requests of a subject in any window. Scale by orders of magnitude.";
     format!(

@@ -1,8 +1,10 @@
 use slidegate::policy::KeyText;
 
 use super::*;
+use crate::access_log::AccessLogFormat;
 use crate::replay::report::{
-    CountRange, DeniedSubject, LimitReplay, PeakCount, ReplayCounts, ReplayMode, RuleReplay, ThresholdReport,
+    AlgorithmLimit, AlgorithmReplay, CountRange, DeniedSubject, LimitReplay, OverrideCondition, PeakCount,
+    ReplayCounts, ReplayMode, RuleReplay, ThresholdReport,
 };
 use crate::replay::{LogFile, LogSummary, Precision, TimeAxis, Timeline, UnreadLine};
 
@@ -20,6 +22,7 @@ fn limit(index: u64) -> LimitReplay {
         name: format!("rule-{index}-{HOSTILE}"),
         limit: "600/min".to_owned(),
         applies_to: format!("tier is {HOSTILE}"),
+        when: Vec::new(),
         algorithm: "log",
         quota: 600,
         window_ms: 60_000,
@@ -71,7 +74,14 @@ fn replay(rules: u64) -> ReplayReport {
     };
     ReplayReport {
         policy: HOSTILE.to_owned(),
-        read: LogSummary { files: vec![file], lines: 10, unreadable: 1, late: 1, ..LogSummary::default() },
+        read: LogSummary {
+            files: vec![file],
+            lines: 10,
+            unreadable: 1,
+            late: 1,
+            directives: AccessLogFormat::NginxCombined.directive().into_iter().collect(),
+            ..LogSummary::default()
+        },
         precision: Precision::WholeSeconds,
         axis: Some(TimeAxis { start_ms: 1_763_200_000_000, bucket_ms: 1_000, buckets: 128 }),
         requests: ReplayCounts { decided: 1_000, denied: 12, would_deny: 3, ..ReplayCounts::default() },
@@ -112,6 +122,36 @@ fn whatever_somebody_chose_is_text() {
         );
         assert!(page.contains("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot;\\u{202e}\\u{1b}&amp;"));
     }
+}
+
+/// The values of an override are masked as the keys of subjects are.
+#[test]
+fn overrides_have_no_identity() {
+    let mut report = replay(1);
+    let values = vec!["sk_acme_123".to_owned()];
+    report.rules[0].limits[0].applies_to = "api_key is sk_acme_123".to_owned();
+    report.rules[0].limits[0].when =
+        vec![OverrideCondition { attribute: "api_key".to_owned(), test: "is", values }];
+    let masked = html(&report, SubjectStyle::Masked);
+    assert!(!masked.contains("sk_acme_123") && masked.contains("600/min where api_key is #"));
+    assert!(html(&report, SubjectStyle::Plain).contains("600/min where api_key is sk_acme_123"));
+}
+
+/// What the table of algorithms compares: the limits decide together.
+#[test]
+fn algorithms_are_those_of_the_whole_policy() {
+    let mut report = replay(1);
+    let limit = AlgorithmLimit {
+        rule: "login".to_owned(),
+        limit: "600/min counter".to_owned(),
+        quota: 600,
+        denied: 7,
+        most_admitted: 1_199,
+    };
+    report.algorithms = vec![AlgorithmReplay { algorithm: "counter", denied: 7, limits: vec![limit] }];
+    let page = html(&report, SubjectStyle::Masked);
+    assert!(page.contains("login 600/min") && page.contains("7 <small class=\"most bad\">at most 1,199"));
+    assert!(page.contains("The whole policy with all limits under one algorithm") && !page.contains("alone"));
 }
 
 /// The policy of contents allows this style by its hash, and nothing else.

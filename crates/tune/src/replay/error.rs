@@ -5,6 +5,7 @@ use slidegate::policy::PolicyErrors;
 
 use super::attributes::MissingAttribute;
 use super::threshold::ThresholdError;
+use crate::access_log::AccessLogFormat;
 
 /// Error of a replay before its first decision.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +21,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Limit(#[from] LimitError),
     /// A window is shorter than what the stamps of the log can tell.
-    #[error(
-        "the limit {limit} of rule `{rule}` has a window under one second, but {file} has whole seconds: log milliseconds (`slidegate replay --formats` prints how), or leave the limit out of the policy"
-    )]
+    #[error("the limit {limit} of rule `{rule}` has a window under one second, but {file} has whole seconds")]
     WindowUnderStamps {
         /// Rule.
         rule: String,
@@ -30,6 +29,8 @@ pub enum ReplayError {
         limit: String,
         /// File with whole seconds.
         file: String,
+        /// Its format.
+        format: AccessLogFormat,
     },
     /// A condition of `--fail-if` cannot be evaluated.
     #[error(transparent)]

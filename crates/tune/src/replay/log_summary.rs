@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::report::Precision;
-use crate::access_log::{FileFacts, ReadReport, TimeUnit};
+use crate::access_log::{Directive, FileFacts, ReadReport, TimeUnit};
 
 /// What was read of the logs of a replay.
 #[derive(Clone, Default, Serialize, Debug)]
@@ -24,6 +24,9 @@ pub struct LogSummary {
     pub first_ms: Option<u64>,
     /// Latest start, in Unix milliseconds.
     pub last_ms: Option<u64>,
+    /// Configurations of the servers whose logs have whole seconds.
+    #[serde(skip)]
+    pub directives: Vec<&'static Directive>,
 }
 
 /// File of a replay.
@@ -31,7 +34,7 @@ pub struct LogSummary {
 pub struct LogFile {
     /// Name.
     pub name: String,
-    /// Format and meaning of its times, in words; `None` of an empty file.
+    /// Format and meaning of its times, in words; `None` of a file without a whole line.
     pub read_as: Option<String>,
     /// Whether nginx was assumed of lines that Apache writes alike.
     pub is_server_assumed: bool,
@@ -75,6 +78,7 @@ impl From<&ReadReport> for LogSummary {
             limited: read.limited,
             first_ms: read.first_ms,
             last_ms: read.last_ms,
+            directives: read.directives(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use slidegate::policy::KeyText;
-use slidegate::policy::file::Mode;
+use slidegate::policy::file::{Condition, Mode, Test};
 
 use super::log_summary::LogSummary;
 use super::timeline::{TimeAxis, Timeline};
@@ -134,6 +134,9 @@ pub struct LimitReplay {
     pub limit: String,
     /// Requests of the rule that it applies to, such as `all requests` or `tier is enterprise`.
     pub applies_to: String,
+    /// Conditions of the override that has it; none for the limits of the rule and of its tiers.
+    #[serde(skip)]
+    pub when: Vec<OverrideCondition>,
     /// `log`, `counter`, `fixed`, `gcra` or `in_flight`.
     pub algorithm: &'static str,
     /// Units per window, or requests in flight.
@@ -157,6 +160,28 @@ pub struct LimitReplay {
     pub peaks: Vec<PeakCount>,
     /// Highest peak over time.
     pub peak_timeline: Timeline,
+}
+
+/// Condition of an override, whose values may identify a client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OverrideCondition {
+    /// Attribute.
+    pub attribute: String,
+    /// `is` or `starts with`.
+    pub test: &'static str,
+    /// Values, of which one must fit.
+    pub values: Vec<String>,
+}
+
+impl From<&Condition> for OverrideCondition {
+    fn from(condition: &Condition) -> Self {
+        let (test, values) = match &condition.test {
+            Test::Is(values) => ("is", values),
+            Test::Prefix(values) => ("starts with", values),
+        };
+        let values = values.iter().filter_map(|text| text.value.clone()).collect();
+        Self { attribute: condition.attribute.clone(), test, values }
+    }
 }
 
 /// Range of a count; both ends are equal where the count is exact.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use slidegate::policy::file::RuleEntry;
+use slidegate::policy::file::{OverrideEntry, RuleEntry};
 use slidegate::policy::{Hit, HitMode, Policy, RuleReport};
 use slidegate::{Answer, Decision, Limit, LimitError, LimitKind, Outcome};
 
@@ -10,7 +10,8 @@ use super::demand::{DemandWindows, Stamps};
 use super::denied_subjects::{DeniedSubjects, SubjectId};
 use super::policy::is_never_binding;
 use super::report::{
-    CountRange, DeniedSubject, LimitReplay, PeakCount, ReplayCounts, ReplayMode, RuleReplay,
+    CountRange, DeniedSubject, LimitReplay, OverrideCondition, PeakCount, ReplayCounts, ReplayMode,
+    RuleReplay,
 };
 use super::subjects::{SubjectDemand, SubjectTable};
 use super::timeline::{Aggregation, Bucket, GrowingAxis, GrowingTimeline};
@@ -38,6 +39,8 @@ pub(super) struct Tally {
 #[derive(Debug)]
 struct RuleTally {
     report: RuleReport,
+    /// Conditions of each override.
+    overrides: Vec<Vec<OverrideCondition>>,
     mode: ReplayMode,
     requests: u64,
     denied: u64,
@@ -104,8 +107,10 @@ impl Tally {
                     limits.push(LimitTally::new(*limit, stamps)?);
                 }
             }
+            let when = |other: &OverrideEntry| other.when.0.iter().map(OverrideCondition::from).collect();
             Ok(RuleTally {
                 report,
+                overrides: entry.overrides.iter().map(when).collect(),
                 mode: ReplayMode::from(&entry.mode),
                 requests: 0,
                 denied: 0,
@@ -356,15 +361,19 @@ impl RuleTally {
             touched.low += u64::from(low);
             touched.high += u64::from(high);
         }
-        let sets = self.report.limit_sets.iter();
-        let texts =
-            sets.flat_map(|set| set.limits.iter().map(|limit| (set.applies_to.clone(), limit.clone())));
+        // The limits of the rule come first, then those of its overrides, then those of its tiers.
+        let conditions = std::iter::once(&[][..]).chain(self.overrides.iter().map(Vec::as_slice));
+        let sets = self.report.limit_sets.iter().zip(conditions.chain(std::iter::repeat(&[][..])));
+        let texts = sets.flat_map(|(set, when)| {
+            set.limits.iter().map(|limit| (set.applies_to.clone(), when.to_vec(), limit.clone()))
+        });
         let limits = std::mem::take(&mut self.limits).into_iter().zip(texts).zip(summaries);
         let limits = limits.filter(|((limit, _), _)| !is_never_binding(&limit.limit));
-        let limits = limits.map(|((limit, (applies_to, text)), summary)| LimitReplay {
+        let limits = limits.map(|((limit, (applies_to, when, text)), summary)| LimitReplay {
             name: text.name,
             limit: text.limit,
             applies_to,
+            when,
             algorithm: text.algorithm,
             quota: limit.limit.ceiling(),
             window_ms: limit.limit.window_ms(),

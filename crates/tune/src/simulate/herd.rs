@@ -90,6 +90,12 @@ impl HerdCourse {
         self.attempts.resize(self.attempts.len().max(step + 1), 0);
         self.attempts[step] += 1;
     }
+
+    /// Attempts in steps of this length, a multiple of the own one.
+    pub(super) fn in_steps_of(&self, step_ms: u64) -> Vec<u64> {
+        let steps = (step_ms / self.step_ms).max(1) as usize;
+        self.attempts.chunks(steps).map(|attempts| attempts.iter().sum()).collect()
+    }
 }
 
 impl HerdSettings {
