@@ -13,7 +13,7 @@ mod server;
 mod shell;
 
 pub use http::{HttpReply, HttpRequest};
-pub use page::{blocks, console, hold};
+pub use page::{CodeBlock, blocks, code_blocks, console, hold, hold_without_server};
 pub use python::python;
 pub use server::ServerProcess;
 pub use shell::{ShellStep, run_all, steps};

@@ -7,9 +7,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use slidegate_testkit::program::{ServerProcess, file, path};
+use slidegate_testkit::program::{ServerProcess, blocks, file, path};
 
 /// What operators look at.
 const POLICY: &str = r#"
@@ -116,7 +118,7 @@ fn missing_counts_are_explained() {
     play_with(&POLICY.replace("rules:", "observe: { enabled: false }\nrules:"), "unobserved.js", &[]);
 }
 
-/// The pictures of the documentation are taken when they are asked for.
+/// `scripts/pictures` takes the pictures of the documentation.
 #[test]
 fn screenshots_are_made() {
     if std::env::var_os("SLIDEGATE_SCREENSHOTS").is_none() {
@@ -124,4 +126,40 @@ fn screenshots_are_made() {
     }
     let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images");
     play("pictures.js", &ServerProcess::start(&["--demo"]), &json!({ "images": images }));
+}
+
+/// Requests of the example's log in a second, of which an hour has about three.
+const REQUESTS_PER_S: u64 = 40;
+
+/// The first policy of the walk-through under the traffic of its log, only faster.
+#[test]
+fn screenshots_of_the_walk_through() {
+    if std::env::var_os("SLIDEGATE_SCREENSHOTS").is_none() {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let policy = file(blocks(include_str!("../../../../docs/tuning.md"), "yaml")[0]);
+    let log = Command::new("gzip").arg("-dc").arg(root.join("examples/tuning/access.log.gz")).output();
+    let log = String::from_utf8(log.expect("gzip").stdout).expect("UTF-8");
+    let server = ServerProcess::start(&[path(&policy)]);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // From the first attempts of the attacker on.
+            for line in log.lines().skip(3_500).take_while(|_| !is_done.load(Ordering::Relaxed)) {
+                server.check(&body(line));
+                std::thread::sleep(Duration::from_millis(1_000 / REQUESTS_PER_S));
+            }
+        });
+        play("observe_pictures.js", &server, &json!({ "images": root.join("docs/images") }));
+        is_done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Check of the request of a line in the format `combined`.
+fn body(line: &str) -> String {
+    let (ip, rest) = line.split_once(' ').expect("an address");
+    let request: Vec<&str> = rest.split('"').nth(1).expect("a request").split(' ').collect();
+    let path = request[1].split('?').next();
+    json!({ "attributes": { "method": request[0], "path": path, "ip": ip } }).to_string()
 }

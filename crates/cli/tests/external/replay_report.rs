@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use slidegate_testkit::program::{command, run};
+use slidegate_testkit::program::{blocks, command, run};
 use tempfile::TempDir;
 
 const POLICY: &str = r#"
@@ -130,6 +130,25 @@ fn hostile_subjects_stay_text() {
         &report(&folder, &["--subjects", "plain"]),
         &json!({ "least": least, "texts": texts, "secrets": ["\u{202e}"] }),
     );
+}
+
+/// `scripts/pictures` takes the pictures of the documentation, of the report of the walk-through.
+#[test]
+fn screenshots_of_the_report() {
+    if std::env::var_os("SLIDEGATE_SCREENSHOTS").is_none() {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().expect("a folder");
+    let policy = blocks(include_str!("../../../../docs/tuning.md"), "yaml")[0];
+    fs::write(folder.path().join("policy.yaml"), policy).expect("a policy");
+    fs::copy(root.join("examples/tuning/access.log.gz"), folder.path().join("access.log.gz")).expect("a log");
+    let arguments =
+        ["replay", "access.log.gz", "--policy", "policy.yaml", "--as-enforced", "--html", "report.html"];
+    let output = command(&arguments).current_dir(folder.path()).output().expect("slidegate can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let options = json!({ "least": {}, "texts": [], "secrets": [], "images": root.join("docs/images"), "name": "replay-report", "height": 1070 });
+    play(&folder.path().join("report.html"), &options);
 }
 
 #[test]

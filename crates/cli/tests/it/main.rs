@@ -27,6 +27,7 @@ mod simulate;
 mod snapshots;
 mod suggest;
 mod tls;
+mod tuning;
 mod unread_log;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

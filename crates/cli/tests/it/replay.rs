@@ -4,8 +4,10 @@ mod live_server;
 mod models;
 
 use serde_json::Value;
-use slidegate_testkit::program::{Ended, file, path, run};
+use slidegate_testkit::program::{Ended, blocks, command, file, hold_without_server, path, run};
 use tempfile::NamedTempFile;
+
+const PAGE: &str = include_str!("../../../../docs/replay.md");
 
 const LOGIN: &str = "
 version: 1
@@ -262,4 +264,144 @@ fn formats_are_explained() {
     for expected in ["nginx: ", "$msec $request_time", "Apache: ", "HAProxy: "] {
         assert!(ended.stdout.contains(expected), "{}", ended.stdout);
     }
+}
+
+/// The example of the page has the true numbers.
+#[test]
+fn commands_of_the_page_print_what_it_shows() {
+    let folder = super::tuning::folder();
+    let [policy] = blocks(PAGE, "yaml")[..] else { panic!("one policy") };
+    std::fs::write(folder.path().join("policy.yaml"), policy).expect("a policy");
+    hold_without_server(PAGE, folder.path());
+}
+
+/// Rules that observe are enforced in both policies, so that only their limits are compared.
+#[test]
+fn both_policies_are_compared_as_enforced() {
+    let observed =
+        |limit: &str| LOGIN.replace("limits: [3/min]", &format!("limits: [{limit}], mode: observe"));
+    let (log, old) = (five_logins(), file(&observed("4/min")));
+    let report = json(&log, &observed("3/min"), &["--against", path(&old), "--as-enforced"]);
+    let against = &report["against"];
+    assert_eq!((&report["requests"]["denied"], &against["requests"]["denied"]), (&2.into(), &1.into()));
+    assert_eq!((&against["newly_denied"], &against["newly_allowed"]), (&1.into(), &0.into()));
+}
+
+/// Names of files are bytes, also on the command line that the report repeats.
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_utf_8_is_replaced_in_the_report() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = std::ffi::OsStr::from_bytes(b"log-\xff.json");
+    std::fs::copy(five_logins().path(), folder.path().join(name)).expect("a log");
+    std::fs::write(folder.path().join("policy.yaml"), LOGIN).expect("a policy");
+    let mut command = command(&["replay", "--policy", "policy.yaml", "--html", "report.html"]);
+    let ended: Ended = command.arg(name).current_dir(folder.path()).output().expect("slidegate").into();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = std::fs::read_to_string(folder.path().join("report.html")).expect("a report");
+    let repeat = "slidegate replay --policy policy.yaml --html report.html &#39;log-\u{fffd}.json&#39;";
+    assert!(report.contains(repeat), "{report}");
+}
+
+/// The values of an override may be the keys of clients.
+#[test]
+fn values_of_overrides_are_masked_on_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path().join("report.html");
+    let at = at.to_str().expect("a path");
+    let limits = "limits: [3/min], overrides: [{ when: { ip: 203.0.113.8 }, limits: [9/min] }]";
+    let policy = LOGIN.replace("limits: [3/min]", limits);
+    let page = |more: &[&str]| {
+        let ended = replay(&five_logins(), &policy, &[&["--html", at], more].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        std::fs::read_to_string(at).expect("a report")
+    };
+    let masked = page(&[]);
+    assert!(!masked.contains("203.0.113.8"), "{masked}");
+    assert!(masked.contains("9/min where ip is 203.0.113.0/24 #"), "{masked}");
+    assert!(page(&["--subjects", "plain"]).contains("9/min where ip is 203.0.113.8"));
+}
+
+/// Text of a report or an error, whose lines were wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+}
+
+/// A report of nothing would pass every condition.
+#[test]
+fn a_log_without_a_readable_line_is_an_error() {
+    let (caddy, torn) = (file("no JSON\nno JSON either\n"), file("\u{1f}"));
+    std::fs::write(torn.path(), [0x1f, 0x8b, 8, 0, 0]).expect("a damaged file");
+    let rows: [(&NamedTempFile, &[&str], &str); 2] = [
+        (
+            &caddy,
+            &["--format", "caddy"],
+            "can be read as Caddy JSON: line 1 not JSON; name the format with --format",
+        ),
+        (
+            &torn,
+            &[],
+            "can be read: line 1 the compressed data is damaged or ends here; the rest is lost; copy the file again",
+        ),
+    ];
+    for (log, more, expected) in rows {
+        let ended = replay(log, LOGIN, &[more, &["--fail-if", "denied > 0"]].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(unwrapped(&ended.stderr).contains(expected), "{expected}: {}", ended.stderr);
+        let ended = run(&[&["suggest", path(log)], more].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(unwrapped(&ended.stderr).contains(expected), "{expected}: {}", ended.stderr);
+    }
+    assert_eq!(replay(&file(""), LOGIN, &[]).code, Some(0), "an empty log is no error");
+}
+
+/// Beside other logs, one that cannot be read is a remark, and says nothing of the others.
+#[test]
+fn a_log_without_a_readable_line_beside_others_is_a_remark() {
+    let (good, torn) = (five_logins(), file(""));
+    std::fs::write(torn.path(), [0x1f, 0x8b, 8, 0, 0]).expect("a damaged file");
+    let policy = file(LOGIN);
+    let arguments = ["replay", path(&good), path(&torn), "--policy", path(&policy)];
+    let report = run(&arguments).stdout;
+    let name = path(&torn);
+    for expected in [
+        format!("! no line of {name} can be read: line 1 the compressed data is damaged"),
+        format!("unread 1 (14%): {name} line 1 the compressed data is damaged"),
+    ] {
+        assert!(report.contains(&expected), "{expected}\n{report}");
+    }
+    assert!(!report.contains("nginx"), "{report}");
+    let report = run(&[&arguments[..], &["--json"]].concat()).stdout;
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!((&report["precision"], &report["requests"]["decided"]), (&"exact".into(), &6.into()));
+}
+
+/// What to log instead is there to be copied, line by line.
+#[test]
+fn whole_seconds_come_with_the_lines_to_log() {
+    let (log, policy) = (file(COMBINED), file(&LOGIN.replace("3/min", "5/500ms")));
+    let short = run(&["replay", path(&log), "--policy", path(&policy)]);
+    let suggested = run(&["suggest", path(&log), "--window", "100ms"]);
+    for ended in [short, suggested] {
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
+        assert!(unwrapped(&ended.stderr).contains("In nginx, log $msec $request_time:"), "{}", ended.stderr);
+        for line in [
+            "log_format slidegate\n",
+            "    '$remote_addr - $remote_user [$time_local] \"$request\" $status '\n",
+            "    '\"$http_x_forwarded_for\" host=\"$host\" $msec $request_time';\n",
+        ] {
+            assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
+        }
+    }
+    let report = replay(&log, LOGIN, &[]).stdout;
+    assert!(report.contains("log $msec $request_time to sharpen them (see --formats)"), "{report}");
+    let apache = replay(&log, LOGIN, &["--server", "apache"]).stdout;
+    assert!(apache.contains("log %{begin:msec}t %D to sharpen them"), "{apache}");
+    let in_flight = LOGIN.replace("limits: [3/min]", "limits: [3/min, { in_flight: 2, hold: 30s }]");
+    let report = replay(&log, &in_flight, &[]).stdout;
+    assert!(report.contains("the log has no durations; log $msec $request_time"), "{report}");
+    let policy = run(&["suggest", path(&log)]).stdout;
+    assert!(policy.replace("\n# ", " ").contains("Log $msec $request_time to sharpen them"), "{policy}");
 }

@@ -1,37 +1,63 @@
 //! `slidegate simulate`: the worst cases of the algorithms, and the page.
 
+use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::Value;
-use slidegate_testkit::program::{console, executable, run};
+use slidegate_testkit::program::{hold_without_server, run};
 
 const PAGE: &str = include_str!("../../../../docs/simulate.md");
+/// Pictures that the commands of the page write.
+const PICTURES: [&str; 3] = ["adversary.svg", "edge-burst.svg", "herd.svg"];
 
-/// Runs the commands of a page in a folder, and compares what they print.
-pub(super) fn hold(page: &str, folder: &Path) {
-    let search = std::env::var("PATH").expect("a path");
-    let programs = executable().parent().expect("a folder").to_owned();
-    let steps = console(page, str::to_owned);
-    assert!(!steps.is_empty(), "no command");
-    for step in steps {
-        let output = Command::new("sh")
-            .args(["-c", &step.command])
-            .current_dir(folder)
-            .env("PATH", format!("{}:{search}", programs.display()))
-            .output()
-            .expect("sh");
-        let text = String::from_utf8(output.stdout).expect("UTF-8");
-        let printed: Vec<&str> = text.lines().map(str::trim_end).collect();
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(printed.join("\n"), step.prints.join("\n"), "{}\n{errors}", step.command);
+/// The commands of the page print what it shows, and write its pictures.
+#[test]
+fn the_page_has_what_its_commands_print_and_draw() {
+    let folder = tempfile::tempdir().expect("a folder");
+    hold_without_server(PAGE, folder.path());
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/images");
+    for name in PICTURES {
+        let drawn = fs::read_to_string(folder.path().join(name)).expect("a picture");
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(images.join(name), &drawn).expect("it can be written");
+        }
+        let picture = fs::read_to_string(images.join(name)).unwrap_or_default();
+        assert!(
+            picture == drawn,
+            "docs/images/{name} is out of date: UPDATE=1 cargo test -p slidegate-cli --all-features --test it simulate::"
+        );
+        assert!(PAGE.contains(&format!("](images/{name})")), "{name} is not on the page");
+    }
+}
+
+/// A picture has every result in words too, and nothing that a page could load or run.
+#[test]
+fn a_picture_is_complete_and_harmless() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("picture.svg");
+    let path = path.to_str().expect("a path");
+    for (scenario, expected) in [
+        ("adversary", "100/s counter admits at most 199 in a window."),
+        ("edge-burst", "100/s fixed admits at most 200 in a window."),
+        ("overload", "100/s admits at most 100 in a window."),
+        ("herd", "exact: 21,000 attempts, the last client admitted after 19.0 s."),
+    ] {
+        let ended = run(&["simulate", scenario, "--svg", path]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+        let picture = fs::read_to_string(path).expect("a picture");
+        assert!(picture.contains(expected), "{scenario}: {expected}\n{picture}");
+        assert_eq!(picture.matches("<svg").count(), picture.matches("</svg>").count());
+        for word in ["<script", "href", "url(", "@import", "NaN", "https:"] {
+            assert!(!picture.contains(word), "{scenario}: {word}");
+        }
     }
 }
 
 #[test]
-fn commands_of_the_page_print_what_it_shows() {
-    let folder = tempfile::tempdir().expect("a folder");
-    hold(PAGE, folder.path());
+fn a_picture_that_cannot_be_written_is_an_error() {
+    let ended = run(&["simulate", "adversary", "--svg", "/nowhere/picture.svg"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""));
+    assert!(ended.stderr.contains("cannot write /nowhere/picture.svg"), "{}", ended.stderr);
 }
 
 /// 199 of 100 by the counter, twice the quota in a fixed window, none too many by the log.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use slidegate_testkit::cases::Rng;
-use slidegate_testkit::program::{command, file, path, run};
+use slidegate_testkit::program::{command, file, hold_without_server, path, run};
 
 /// First second of the log: 15 Nov 2026, 12:00.
 const START_S: u64 = 1_794_744_000;
@@ -52,7 +52,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 fn commands_of_the_page_print_what_it_shows() {
     let folder = tempfile::tempdir().expect("a folder");
     write(folder.path(), "access.log", &log_of_the_page());
-    super::simulate::hold(PAGE, folder.path());
+    hold_without_server(PAGE, folder.path());
 }
 
 /// What is written is a policy that only observes.

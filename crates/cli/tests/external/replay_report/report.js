@@ -77,11 +77,9 @@ async function run() {
           await page.setViewportSize({ width, height: 900 });
           await fits(page, `${width}, ${scheme}`);
           await accessible(page, `${width}, ${scheme}`);
-          if (options.images && width !== 768) {
-            const name = width === 320 ? `${options.name}-phone-${scheme}` : `${options.name}-${scheme}`;
-            const height = width === 320 ? 700 : options.height;
-            const settings = { path: path.join(options.images, `${name}.png`) };
-            await page.screenshot(height ? { ...settings, clip: { x: 0, y: 0, width, height }, fullPage: true } : { ...settings, fullPage: true });
+          if (options.images && width === 1280) {
+            const file = path.join(options.images, `${options.name}-${scheme}.png`);
+            await page.screenshot({ path: file, clip: { x: 0, y: 0, width, height: options.height }, fullPage: true });
           }
         }
       });
