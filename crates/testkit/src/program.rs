@@ -7,12 +7,14 @@ use std::process::{Command, Output, Stdio};
 use tempfile::NamedTempFile;
 
 mod http;
+mod message;
 mod page;
 mod python;
 mod server;
 mod shell;
 
 pub use http::{HttpReply, HttpRequest};
+pub use message::HttpMessage;
 pub use page::{CodeBlock, blocks, code_blocks, console, hold, hold_without_server};
 pub use python::python;
 pub use server::ServerProcess;

@@ -1,9 +1,10 @@
 //! A client with an address of its own.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Error, Result, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use slidegate_testkit::program::HttpMessage;
 use tokio::net::TcpSocket;
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
@@ -41,7 +42,7 @@ impl Client {
     }
 
     /// Asks, and says why if there is no answer.
-    pub(crate) fn try_ask(self, server: SocketAddr, request: &Request<'_>) -> std::io::Result<Answer> {
+    pub(crate) fn try_ask(self, server: SocketAddr, request: &Request<'_>) -> Result<Answer> {
         let mut stream = self.connect(server)?;
         stream.set_read_timeout(Some(ANSWER_WITHIN))?;
         let mut head = format!("{} {} HTTP/1.1\r\nHost: {server}\r\n", request.method, request.target);
@@ -56,7 +57,7 @@ impl Client {
         Answer::read(&mut BufReader::new(stream))
     }
 
-    fn connect(self, server: SocketAddr) -> std::io::Result<TcpStream> {
+    fn connect(self, server: SocketAddr) -> Result<TcpStream> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
         let stream = runtime.block_on(async {
             let socket = TcpSocket::new_v4()?;
@@ -71,18 +72,11 @@ impl Client {
 impl Answer {
     /// Reads as far as the answer says that it goes: who refuses without reading the body may reset
     /// the connection after it.
-    fn read(from: &mut impl BufRead) -> std::io::Result<Self> {
-        let status = read_line(from)?.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.ok_or_else(|| std::io::Error::other("this is not HTTP"))?;
-        let mut headers = Vec::new();
-        while let Some((name, value)) = read_line(from)?.split_once(':') {
-            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-        }
-        let mut answer = Self { status, headers, body: Vec::new() };
-        let length = answer.header("content-length").and_then(|length| length.parse().ok());
-        answer.body.resize(length.ok_or_else(|| std::io::Error::other("a length is missing"))?, 0);
-        from.read_exact(&mut answer.body)?;
-        Ok(answer)
+    fn read(from: &mut impl BufRead) -> Result<Self> {
+        let message = HttpMessage::read(from)?.ok_or_else(|| Error::other("there is no answer"))?;
+        let status = message.status().ok_or_else(|| Error::other("this is not HTTP"))?;
+        message.header("content-length").ok_or_else(|| Error::other("a length is missing"))?;
+        Ok(Self { status, headers: message.headers, body: message.body })
     }
 
     /// The value of a header.
@@ -94,11 +88,4 @@ impl Answer {
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or("(not text)")
     }
-}
-
-/// A line without its end.
-fn read_line(from: &mut impl BufRead) -> std::io::Result<String> {
-    let mut line = String::new();
-    from.read_line(&mut line)?;
-    Ok(line.trim_end().to_owned())
 }

@@ -54,7 +54,11 @@ pub(crate) fn bodies_and_queries_pass(gateway: &'static Gateway) {
     assert_eq!(answer.status, 200);
     let received = site.upstream.last();
     assert_eq!((received.method.as_str(), received.target.as_str()), ("PUT", request.target));
-    assert!(received.body == body, "the body has changed on its way: {} bytes arrived", received.body.len());
+    assert!(
+        received.body() == body,
+        "the body has changed on its way: {} bytes arrived",
+        received.body().len()
+    );
     let (line, echoed) = answer.body.split_at(answer.body.len() - body.len());
     assert_eq!(line, format!("PUT {}\n", request.target).as_bytes());
     assert!(echoed == body, "the answer has changed on its way");

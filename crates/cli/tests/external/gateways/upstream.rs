@@ -1,16 +1,17 @@
 //! The API that is protected: repeats what it was asked, and remembers it.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// A request that arrived. Names of headers are in small letters.
+use slidegate_testkit::program::HttpMessage;
+
+/// A request that arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamRequest {
     pub(crate) method: String,
     pub(crate) target: String,
-    headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    message: HttpMessage,
 }
 
 /// Listens until the test ends.
@@ -51,34 +52,24 @@ impl Upstream {
 }
 
 impl UpstreamRequest {
+    fn new(message: HttpMessage) -> Option<Self> {
+        let mut words = message.first_line.split(' ');
+        let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some(Self { method, target, message })
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.message.body
+    }
+
     /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+        self.message.header(name)
     }
 
     /// How many times a header was sent.
     pub(crate) fn values(&self, name: &str) -> usize {
-        self.headers.iter().filter(|(found, _)| found == name).count()
-    }
-
-    /// The next request of a connection; none when it has ended.
-    fn read(from: &mut impl BufRead) -> Option<Self> {
-        let line = read_line(from)?;
-        let mut words = line.split(' ');
-        let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-        let mut headers = Vec::new();
-        loop {
-            let line = read_line(from)?;
-            let Some((name, value)) = line.split_once(':') else { break };
-            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-        }
-        let mut requests = Self { method, target, headers, body: Vec::new() };
-        requests.body = match (requests.header("transfer-encoding"), requests.header("content-length")) {
-            (Some(_), _) => read_chunks(from)?,
-            (None, Some(length)) => read_bytes(from, length.parse().expect("a length"))?,
-            (None, None) => Vec::new(),
-        };
-        Some(requests)
+        self.message.headers.iter().filter(|(other, _)| other == name).count()
     }
 
     /// `/status/403` answers 403; all else is 200.
@@ -90,41 +81,15 @@ impl UpstreamRequest {
 /// Answers all requests of a connection.
 fn serve(mut stream: &TcpStream, requests: &Mutex<Vec<UpstreamRequest>>) {
     let mut reader = BufReader::new(stream);
-    while let Some(request) = UpstreamRequest::read(&mut reader) {
+    while let Some(request) = HttpMessage::read(&mut reader).ok().flatten().and_then(UpstreamRequest::new) {
         let line = format!("{} {}\n", request.method, request.target);
-        let length = line.len() + request.body.len();
+        let length = line.len() + request.body().len();
         let head = format!("HTTP/1.1 {} Answer\r\nContent-Length: {length}\r\n\r\n", request.status());
-        let answer = [head.as_bytes(), line.as_bytes(), &request.body].concat();
-        // It counts as requests before the gateway can tell anybody.
+        let answer = [head.as_bytes(), line.as_bytes(), request.body()].concat();
+        // It counts as received before the gateway can tell anybody.
         requests.lock().expect("no test panics with it").push(request);
         if stream.write_all(&answer).is_err() {
             return;
-        }
-    }
-}
-
-/// A line without its end; none at the end of the connection. What is no text in it is not looked
-/// at.
-fn read_line(from: &mut impl BufRead) -> Option<String> {
-    let mut line = Vec::new();
-    let length = from.read_until(b'\n', &mut line).ok()?;
-    (length > 0).then(|| String::from_utf8_lossy(line.trim_ascii_end()).into_owned())
-}
-
-fn read_bytes(from: &mut impl BufRead, length: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; length];
-    from.read_exact(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-fn read_chunks(from: &mut impl BufRead) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let length = usize::from_str_radix(&read_line(from)?, 16).expect("a chunk has a length");
-        body.extend(read_bytes(from, length)?);
-        read_line(from)?;
-        if length == 0 {
-            return Some(body);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use slidegate_testkit::http2::{
     DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, frame, head,
 };
-use slidegate_testkit::program::ServerProcess;
+use slidegate_testkit::program::{HttpMessage, ServerProcess};
 
 const LIMIT: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 /// A message with one descriptor with one entry, and the bytes before it.
@@ -86,19 +86,8 @@ fn call(number: u32) -> Vec<u8> {
 }
 
 fn read_http(stream: &mut BufReader<TcpStream>, _: u32) -> Result<()> {
-    let status = line(stream)?;
-    let mut length = 0;
-    loop {
-        let header = line(stream)?;
-        if let Some(value) = header.strip_prefix("content-length: ") {
-            length = value.parse().map_err(Error::other)?;
-        }
-        if header.is_empty() {
-            break;
-        }
-    }
-    stream.read_exact(&mut vec![0; length])?;
-    expect(status.starts_with("HTTP/1.1 200 "), &status)
+    let answer = HttpMessage::read(stream)?.ok_or_else(|| Error::other("no answer"))?;
+    expect(answer.status() == Some(200), &answer.first_line)
 }
 
 fn read_resp(stream: &mut BufReader<TcpStream>, _: u32) -> Result<()> {
