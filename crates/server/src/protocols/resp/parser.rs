@@ -8,12 +8,7 @@ use std::fmt;
 use super::inline;
 pub(crate) use super::inline::ArgumentSpan;
 #[cfg(feature = "fuzzing")]
-pub use comparison::compare_parsers;
-
-#[cfg(any(test, feature = "fuzzing"))]
-mod comparison;
-#[cfg(any(test, feature = "fuzzing"))]
-mod reference_parser;
+pub use tests::comparison::compare_parsers;
 
 /// Maximum length of the line of a length: a sign, 20 digits, and the line end.
 pub(crate) const MAX_HEADER_BYTES: usize = 32;
@@ -276,5 +271,5 @@ fn printable(byte: u8) -> char {
     if byte.is_ascii_graphic() { char::from(byte) } else { '?' }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 mod tests;

@@ -1,12 +1,12 @@
 //! Comparison of the parser with the reference parser.
 
 use super::reference_parser::{self, ParsedInput};
-use super::{Bounds, ParseStep, Parser};
+use crate::protocols::resp::parser::{Bounds, ParseStep, Parser};
 
 /// Compares the parsers within small bounds, which a short input can exceed.
 #[cfg(feature = "fuzzing")]
 pub fn compare_parsers(input: &[u8], cuts: &[usize]) -> Result<(), String> {
-    let caller = super::AuthState::Authenticated;
+    let caller = crate::protocols::resp::parser::AuthState::Authenticated;
     compare(input, cuts, &Bounds { max_arguments: 8, max_argument_bytes: 64, max_bytes: 256, caller })
 }
 

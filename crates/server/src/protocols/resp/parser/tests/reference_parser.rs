@@ -1,6 +1,6 @@
 //! Reference parser: the simplest one, of the whole input, with copies of everything.
 
-use super::{Bounds, MAX_HEADER_BYTES, ProtocolError};
+use crate::protocols::resp::parser::{Bounds, MAX_HEADER_BYTES, ProtocolError};
 
 /// Maximum length of an incomplete line of a length.
 const MAX_UNFINISHED_HEADER_BYTES: usize = 1 + MAX_HEADER_BYTES + 1;
