@@ -1,13 +1,13 @@
 //! Report of a replay as one HTML file: readable offline, on a phone, in light and dark.
 //!
-//! The file loads nothing and runs nothing: its policy of contents forbids both, and whatever comes
-//! from a log is text. Subjects are masked unless the reader asks for them.
+//! The file loads nothing and runs nothing: its content security policy forbids both, and whatever
+//! comes from a log is text. Subjects are masked unless the reader asks for them.
 //!
 //! # Layout
 //!
 //! | module | contains |
 //! |---|---|
-//! | `page` | the document: head, policy of contents, sections |
+//! | `page` | the document: head, content security policy, sections |
 //! | `verdict` | the result in sentences, with the limits of its truth |
 //! | `over_time` | requests and denials over time |
 //! | `rules`, `peaks` | rules; how many subjects have which peak, and what another quota would touch |

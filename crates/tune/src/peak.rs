@@ -19,11 +19,11 @@ const COARSE_SLOTS: u64 = 128;
 /// Length of the second in which a stamp of whole seconds lies.
 const STAMP_MS: u64 = 1_000;
 
-/// Window in which peaks are counted: its two limits, of quotas that count and never deny.
+/// Window in which peaks are counted, at two resolutions: a limit for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeakWindow {
     window_ms: u64,
-    /// Of one more than the largest quota of this resolution, which is enough.
+    /// Its quota is one more than the largest of this resolution. No more needs to be counted.
     fine: Limit,
     coarse: Limit,
 }
@@ -109,6 +109,12 @@ impl Peak {
     /// The peak as one number.
     pub fn most(self) -> u64 {
         if self.fine > FINE_QUOTA { self.coarse } else { self.fine }
+    }
+
+    /// The peak as one number that is above this quota exactly if a log of it would deny the subject
+    /// something.
+    pub fn under(self, quota: u64) -> u64 {
+        if quota > FINE_QUOTA && self.coarse > FINE_QUOTA { self.coarse } else { self.most() }
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `policy` | the rules, and their variants: enforced, without in-flight limits, under one algorithm |
 //! | `attributes` | whether the log gives the rules their keys |
 //! | `run` | one policy's gate on a manual clock, with the releases of slots in flight |
-//! | `tally`, `subjects`, `demand` | counts by rule, limit and subject; peaks |
+//! | `tally`, `subjects`, `demand`, `touch_bounds` | counts by rule, limit and subject; peaks, ranges |
 //! | `denied_subjects`, `timeline` | who is denied most; counts over time |
 //! | `against`, `algorithms` | other policies beside the one that is replayed |
 //! | `verdicts` | a line per request |
@@ -32,6 +32,7 @@ mod subjects;
 mod tally;
 mod threshold;
 mod timeline;
+mod touch_bounds;
 mod verdicts;
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! The document: its head, its policy of contents, and its sections.
+//! The document: its head, its content security policy, and its sections.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -79,7 +79,7 @@ fn quota(limit: &LimitReplay, at: f64) -> Mark {
 }
 
 fn largest(limit: &LimitReplay) -> u64 {
-    limit.peaks.last().map_or(0, |count| count.peak)
+    limit.peaks.iter().map(|count| count.under(limit.quota)).max().unwrap_or(0)
 }
 
 /// End of the axis of peaks and quotas: the largest of both, with some room.
@@ -90,17 +90,19 @@ fn axis_end(limit: &LimitReplay) -> u64 {
 
 /// Bins of equal width, of which no one has peaks on both sides of the quota.
 fn bins(peaks: &[PeakCount], quota: u64) -> Vec<PeakBin> {
-    let largest = peaks.last().map_or(0, |count| count.peak);
+    let mut peaks: Vec<(u64, u64)> = peaks.iter().map(|count| (count.under(quota), count.subjects)).collect();
+    peaks.sort_unstable();
+    let largest = peaks.last().map_or(0, |(peak, _)| *peak);
     let width = largest.div_ceil(MAX_BARS).max(1);
     // The first bin ends where the quota is the end of one.
     let offset = (quota + 1) % width;
     let mut bins: Vec<PeakBin> = Vec::new();
-    for PeakCount { peak, subjects } in peaks {
-        let first = if *peak < offset { 0 } else { (peak - offset) / width * width + offset };
+    for (peak, subjects) in peaks {
+        let first = if peak < offset { 0 } else { (peak - offset) / width * width + offset };
         let last = if first == 0 && offset > 0 { offset - 1 } else { first + width - 1 };
         match bins.last_mut().filter(|bin| bin.first == first) {
             Some(bin) => bin.subjects += subjects,
-            None => bins.push(PeakBin { first, last, subjects: *subjects }),
+            None => bins.push(PeakBin { first, last, subjects }),
         }
     }
     bins
@@ -130,8 +132,8 @@ mod tests {
         for (largest, quota) in
             [(1, 5), (16, 5), (47, 48), (49, 48), (1_000, 600), (1_000, 601), (99_999, 10), (7, 0)]
         {
-            let peaks: Vec<PeakCount> =
-                (1..=largest).step_by(3).map(|peak| PeakCount { peak, subjects: peak % 7 + 1 }).collect();
+            let count = |peak| PeakCount { peak, coarse_peak: None, subjects: peak % 7 + 1 };
+            let peaks: Vec<PeakCount> = (1..=largest).step_by(3).map(count).collect();
             let bins = bins(&peaks, quota);
             let sum = |above: bool| -> u64 {
                 let counts = peaks.iter().filter(|count| (count.peak > quota) == above);

@@ -16,8 +16,9 @@ fn timeline(buckets: u64) -> Timeline {
 }
 
 fn limit(index: u64) -> LimitReplay {
-    let peaks =
-        (1..400).map(|peak| PeakCount { peak: peak * (index % 9 + 1), subjects: 40_000 / peak }).collect();
+    let peaks = (1..400)
+        .map(|peak| PeakCount { peak: peak * (index % 9 + 1), coarse_peak: None, subjects: 40_000 / peak })
+        .collect();
     LimitReplay {
         name: format!("rule-{index}-{HOSTILE}"),
         limit: "600/min".to_owned(),
@@ -154,7 +155,7 @@ fn algorithms_are_those_of_the_whole_policy() {
     assert!(page.contains("The whole policy with all limits under one algorithm") && !page.contains("alone"));
 }
 
-/// The policy of contents allows this style by its hash, and nothing else.
+/// The content security policy allows this style by its hash, and nothing else.
 #[test]
 fn a_page_loads_nothing() {
     let page = html(&replay(1), SubjectStyle::Masked);

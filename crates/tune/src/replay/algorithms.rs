@@ -117,7 +117,7 @@ impl RuleAdmissions {
         let (limits, hash) = (self.limits(hit.limit_set), self.subjects.hash(&hit.key));
         let Some(tally) = self.subjects.tally(hash, max_subjects) else { return };
         for index in limits {
-            tally.demand(index as u16, false).high.count(&self.windows[index], at_ms);
+            tally.demand(index as u16, || None).high.count(&self.windows[index], at_ms);
         }
     }
 

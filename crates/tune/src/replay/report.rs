@@ -6,6 +6,7 @@ use slidegate::policy::file::{Condition, Mode, Test};
 
 use super::log_summary::LogSummary;
 use super::timeline::{TimeAxis, Timeline};
+use crate::peak::FINE_QUOTA;
 
 /// Report of a replay.
 #[derive(Clone, Serialize, Debug)]
@@ -198,8 +199,19 @@ pub struct CountRange {
 pub struct PeakCount {
     /// Peak. Above 1,000 it is rounded up to three digits.
     pub peak: u64,
+    /// Peak under quotas above 128, where their logs in slots count more than 128 requests, and
+    /// those in milliseconds do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse_peak: Option<u64>,
     /// Subjects.
     pub subjects: u64,
+}
+
+impl PeakCount {
+    /// Peak as the log of a quota counts it.
+    pub fn under(&self, quota: u64) -> u64 {
+        self.coarse_peak.filter(|_| quota > FINE_QUOTA).unwrap_or(self.peak)
+    }
 }
 
 /// Subject with denials.
@@ -316,6 +328,6 @@ impl CountRange {
 impl LimitReplay {
     /// Number of subjects that a quota would touch: those with a higher peak.
     pub fn touched_by_quota(&self, quota: u64) -> u64 {
-        self.peaks.iter().filter(|count| count.peak > quota).map(|count| count.subjects).sum()
+        self.peaks.iter().filter(|count| count.under(quota) > quota).map(|count| count.subjects).sum()
     }
 }

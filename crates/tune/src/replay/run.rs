@@ -19,6 +19,8 @@ pub(super) struct Run {
     clock: ManualClock,
     now_ms: u64,
     releases: BinaryHeap<Reverse<Release>>,
+    /// Number of the next release.
+    next_release: u64,
     /// Slots whose release was not stored.
     unreleased: u64,
 }
@@ -34,7 +36,7 @@ pub(super) struct RequestTime {
 #[derive(Debug)]
 struct Release {
     at_ms: u64,
-    /// Order among releases of one millisecond.
+    /// Number of the request among those with a release: the order within a millisecond.
     number: u64,
     permit: UnsignedPermit,
 }
@@ -43,7 +45,7 @@ impl Run {
     pub(super) fn new(policy: Policy, max_memory: usize) -> Self {
         let clock = ManualClock::new(0);
         let gate = Gate::new(policy, Memory::new(max_memory)).clock(clock.clone());
-        Self { gate, clock, now_ms: 0, releases: BinaryHeap::new(), unreleased: 0 }
+        Self { gate, clock, now_ms: 0, releases: BinaryHeap::new(), next_release: 0, unreleased: 0 }
     }
 
     /// Decides a request and passes the answer with the rules that apply to `read`. A start before
@@ -106,7 +108,8 @@ impl Run {
 
     fn release_later(&mut self, at_ms: u64, permit: UnsignedPermit) {
         if self.releases.len() < MAX_RELEASES {
-            let number = self.releases.len() as u64;
+            let number = self.next_release;
+            self.next_release += 1;
             self.releases.push(Reverse(Release { at_ms, number, permit }));
         } else {
             self.unreleased += 1;
@@ -143,5 +146,29 @@ impl PartialOrd for Release {
 impl Ord for Release {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.at_ms, self.number).cmp(&(other.at_ms, other.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_that_are_freed_at_one_time_are_released_in_the_order_of_their_requests() {
+        let text = "version: 1\nrules: [{ name: jobs, limits: [{ in_flight: 9, hold: 1min }] }]";
+        let mut run = Run::new(Policy::parse("policy.yaml", text).expect("a policy"), 1 << 20);
+        let decide = |run: &mut Run, start_ms, duration_ms| {
+            let time = RequestTime { start_ms, duration_ms: Some(duration_ms) };
+            run.decide(time, &Request::new(), |_, _| ()).expect("a request");
+        };
+        let first = |run: &mut Run| run.releases.pop().expect("a release").0.permit;
+        [10, 10, 30].into_iter().for_each(|duration_ms| decide(&mut run, 0, duration_ms));
+        let at_30 = run.releases.iter().find(|Reverse(release)| release.at_ms == 30);
+        let third = at_30.expect("a release").0.permit.clone();
+        // Two slots are free when the fourth request comes, which ends together with the third.
+        decide(&mut run, 10, 20);
+        assert_eq!(run.releases.len(), 2);
+        assert_eq!(first(&mut run), third);
+        assert_ne!(first(&mut run), third);
     }
 }

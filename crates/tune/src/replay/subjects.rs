@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 
-use slidegate::Key;
+use slidegate::{Key, Limit};
 use smallvec::SmallVec;
 
-use super::demand::{DemandCounter, Stamps};
+use super::demand::{DemandCounter, DemandWindows, Stamps};
+use super::touch_bounds::TouchBounds;
+use crate::peak::Peak;
 
 /// Subjects of a rule by the hash of their key, 64 bits under a random seed: that two of ten
 /// million subjects share one has a probability of one in 370,000.
@@ -35,7 +37,27 @@ pub(super) struct SubjectDemand {
     /// Whether the limit denied it something, or would.
     pub(super) touched: bool,
     pub(super) high: DemandCounter,
-    pub(super) low: Option<Box<DemandCounter>>,
+    /// Where starts are not known to the millisecond.
+    pub(super) range: Option<Box<DemandRange>>,
+}
+
+/// Other ends of ranges: what is certain of a subject, and what is possible.
+#[derive(Debug)]
+pub(super) struct DemandRange {
+    /// Certain demand, of windows that stamps can resolve.
+    pub(super) low: Option<DemandCounter>,
+    /// Whether the limit touches the subject, unless that follows from the demand.
+    pub(super) touch: Option<TouchBounds>,
+}
+
+impl DemandRange {
+    /// Range of a subject without requests; `None` where starts are known to the millisecond.
+    pub(super) fn new(limit: &Limit, windows: &DemandWindows, stamps: Stamps) -> Option<Box<Self>> {
+        (stamps != Stamps::Milliseconds).then(|| {
+            let low = windows.low.map(|_| DemandCounter::default());
+            Box::new(Self { low, touch: TouchBounds::new(limit) })
+        })
+    }
 }
 
 impl SubjectTable {
@@ -86,19 +108,23 @@ impl SubjectTable {
         let idle = self.by_hash.values_mut().filter(is_idle);
         for demand in idle.flat_map(|tally| &mut tally.demands) {
             demand.high.clear();
-            demand.low.iter_mut().for_each(|low| low.clear());
+            demand.range.iter_mut().flat_map(|range| &mut range.low).for_each(DemandCounter::clear);
         }
     }
 }
 
 impl SubjectTally {
-    /// Demand under a limit.
+    /// Demand under a limit, with a new range for its first request.
     #[inline]
-    pub(super) fn demand(&mut self, limit: u16, has_low: bool) -> &mut SubjectDemand {
+    pub(super) fn demand(
+        &mut self,
+        limit: u16,
+        range: impl FnOnce() -> Option<Box<DemandRange>>,
+    ) -> &mut SubjectDemand {
         let position = self.demands.iter().position(|demand| demand.limit == limit);
         let index = position.unwrap_or_else(|| {
-            let low = has_low.then(Box::default);
-            self.demands.push(SubjectDemand { limit, touched: false, high: DemandCounter::default(), low });
+            let (high, range) = (DemandCounter::default(), range());
+            self.demands.push(SubjectDemand { limit, touched: false, high, range });
             self.demands.len() - 1
         });
         &mut self.demands[index]
@@ -106,15 +132,15 @@ impl SubjectTally {
 }
 
 impl SubjectDemand {
-    /// Least and largest possible peak.
-    pub(super) fn range(&self, stamps: Stamps) -> (u64, u64) {
-        let most = self.high.most();
-        match &self.low {
-            Some(low) => (low.most(), most),
-            None if stamps == Stamps::Milliseconds => (most, most),
+    /// Least possible peak, and the largest possible one.
+    pub(super) fn peaks(&self) -> (u64, Peak) {
+        let high = self.high.peak();
+        let least = match &self.range {
+            None => high.most(),
             // A window that stamps cannot resolve has one request at least.
-            None => (most.min(1), most),
-        }
+            Some(range) => range.low.as_ref().map_or(high.fine.min(1), DemandCounter::most),
+        };
+        (least, high)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use slidegate::policy::file::{OverrideEntry, RuleEntry};
 use slidegate::policy::{Hit, HitMode, Policy, RuleReport};
-use slidegate::{Answer, Decision, Limit, LimitError, LimitKind, Outcome};
+use slidegate::{Answer, Decision, Limit, LimitError, Outcome};
 
 use super::demand::{DemandWindows, Stamps};
 use super::denied_subjects::{DeniedSubjects, SubjectId};
@@ -13,8 +13,9 @@ use super::report::{
     CountRange, DeniedSubject, LimitReplay, OverrideCondition, PeakCount, ReplayCounts, ReplayMode,
     RuleReplay,
 };
-use super::subjects::{SubjectDemand, SubjectTable};
+use super::subjects::{DemandRange, SubjectDemand, SubjectTable};
 use super::timeline::{Aggregation, Bucket, GrowingAxis, GrowingTimeline};
+use crate::peak::FINE_QUOTA;
 
 /// Subjects in the list of the most denied.
 const MOST_DENIED: usize = 20;
@@ -176,7 +177,12 @@ impl Tally {
                 }
                 HitMode::Observe => RuleDecisions::Nothing,
             };
-            would_deny |= rule.add(hit, moment, &decisions, (&mut self.denied, self.max_subjects));
+            let bounds = TallyBounds {
+                denied: &mut self.denied,
+                max_subjects: self.max_subjects,
+                stamps: self.stamps,
+            };
+            would_deny |= rule.add(hit, moment, &decisions, bounds);
         }
         self.counts.would_deny += u64::from(would_deny && outcome == ReplayOutcome::Allowed);
         if self.counts.decided >= self.next_sweep {
@@ -245,9 +251,15 @@ impl Tally {
 
     /// Numbers of all rules.
     pub(super) fn into_rules(self, axis: &GrowingAxis) -> Vec<RuleReplay> {
-        let stamps = self.stamps;
-        self.rules.into_iter().map(|rule| rule.into_report(axis, stamps)).collect()
+        self.rules.into_iter().map(|rule| rule.into_report(axis)).collect()
     }
+}
+
+/// What all rules share while a decision is counted.
+struct TallyBounds<'a> {
+    denied: &'a mut DeniedSubjects,
+    max_subjects: usize,
+    stamps: Stamps,
 }
 
 /// Decisions of a rule on a request.
@@ -278,7 +290,7 @@ impl RuleTally {
         hit: &Hit<'_>,
         moment: DecisionTime,
         decided: &RuleDecisions<'_>,
-        (denied, max_subjects): (&mut DeniedSubjects, usize),
+        TallyBounds { denied, max_subjects, stamps }: TallyBounds<'_>,
     ) -> bool {
         self.requests += 1;
         self.requests_timeline.add(moment.bucket, 1);
@@ -322,19 +334,9 @@ impl RuleTally {
                 false => {}
             }
             let Some(tally) = &mut tally else { continue };
-            let demand = tally.demand((first + index) as u16, limit.windows.low.is_some());
+            let demand = tally.demand((first + index) as u16, || limit.range(stamps));
             demand.touched |= violates;
-            let current = if limit.limit.needs_id() {
-                let used =
-                    decision.map_or(0, |decision| limit.limit.quota().saturating_sub(decision.remaining));
-                demand.high.raise(used);
-                used
-            } else {
-                if let (Some(low), Some(window)) = (&mut demand.low, &limit.windows.low) {
-                    low.count(window, moment.demand_ms);
-                }
-                demand.high.count(&limit.windows.high, moment.demand_ms)
-            };
+            let current = limit.count_demand(demand, decision, (stamps, moment.demand_ms));
             limit.peak_timeline.add(moment.bucket, current);
         }
         refuses && !is_enforced
@@ -345,7 +347,7 @@ impl RuleTally {
         self.subjects.clear_idle(now_ms, idle_ms);
     }
 
-    fn into_report(mut self, axis: &GrowingAxis, stamps: Stamps) -> RuleReplay {
+    fn into_report(mut self, axis: &GrowingAxis) -> RuleReplay {
         let mut summaries: Vec<LimitSummary> = self.limits.iter().map(|_| LimitSummary::default()).collect();
         let mut touched = CountRange::default();
         for subject in self.subjects.iter() {
@@ -354,8 +356,8 @@ impl RuleTally {
             low |= high;
             for demand in &subject.demands {
                 let limit = &self.limits[usize::from(demand.limit)];
-                let range = limit.touches(demand, stamps);
-                summaries[usize::from(demand.limit)].add(demand, range, stamps);
+                let range = limit.touches(demand);
+                summaries[usize::from(demand.limit)].add(demand, range, limit.limit.quota());
                 (low, high) = (low | range.0, high | range.1);
             }
             touched.low += u64::from(low);
@@ -383,7 +385,7 @@ impl RuleTally {
             subjects: summary.subjects,
             touched: summary.touched,
             peak: summary.peak,
-            peaks: summary.peaks.into_iter().map(|(peak, subjects)| PeakCount { peak, subjects }).collect(),
+            peaks: summary.into_peaks(),
             peak_timeline: limit.peak_timeline.into_timeline(axis),
         });
         RuleReplay {
@@ -409,18 +411,26 @@ struct LimitSummary {
     subjects: u64,
     touched: CountRange,
     peak: CountRange,
-    peaks: BTreeMap<u64, u64>,
+    /// Subjects by their peak, rounded.
+    peaks: BTreeMap<(u64, Option<u64>), u64>,
 }
 
 impl LimitSummary {
-    fn add(&mut self, demand: &SubjectDemand, (low, high): (bool, bool), stamps: Stamps) {
-        let (least, most) = demand.range(stamps);
+    fn add(&mut self, demand: &SubjectDemand, (low, high): (bool, bool), quota: u64) {
+        let (least, most) = demand.peaks();
         self.subjects += 1;
         self.touched.low += u64::from(low);
         self.touched.high += u64::from(high);
         self.peak.low = self.peak.low.max(least);
-        self.peak.high = self.peak.high.max(most);
-        *self.peaks.entry(three_digits(most)).or_default() += 1;
+        self.peak.high = self.peak.high.max(most.under(quota));
+        let is_apart = most.fine <= FINE_QUOTA && most.coarse > FINE_QUOTA;
+        let coarse = is_apart.then(|| rounded(most.coarse, quota));
+        *self.peaks.entry((rounded(most.most(), quota), coarse)).or_default() += 1;
+    }
+
+    fn into_peaks(self) -> Vec<PeakCount> {
+        let peaks = self.peaks.into_iter();
+        peaks.map(|((peak, coarse_peak), subjects)| PeakCount { peak, coarse_peak, subjects }).collect()
     }
 }
 
@@ -436,25 +446,61 @@ impl LimitTally {
         })
     }
 
-    /// Whether the limit touches a subject: certainly, and possibly. A log denies a subject
-    /// something exactly if its peak is above the quota.
-    fn touches(&self, demand: &SubjectDemand, stamps: Stamps) -> (bool, bool) {
-        let is_log = matches!(self.limit.kind(), LimitKind::Log { .. });
-        if !is_log || stamps == Stamps::Milliseconds {
-            return (demand.touched, demand.touched);
+    /// Range of a subject without requests.
+    fn range(&self, stamps: Stamps) -> Option<Box<DemandRange>> {
+        DemandRange::new(&self.limit, &self.windows, stamps)
+    }
+
+    /// Counts a request of a subject. Returns the demand in the window that ends with it.
+    fn count_demand(
+        &self,
+        demand: &mut SubjectDemand,
+        decision: Option<&Decision>,
+        (stamps, demand_ms): (Stamps, u64),
+    ) -> u64 {
+        let quota = self.limit.quota();
+        if self.limit.needs_id() {
+            let used = decision.map_or(0, |decision| quota.saturating_sub(decision.remaining));
+            demand.high.raise(used);
+            return used;
         }
-        let ((least, most), quota) = (demand.range(stamps), self.limit.quota());
-        (demand.touched && least > quota, demand.touched || most > quota)
+        if let Some(DemandRange { low, touch }) = demand.range.as_deref_mut() {
+            if let (Some(low), Some(window)) = (low, &self.windows.low) {
+                low.count(window, demand_ms);
+            }
+            if let Some(touch) = touch {
+                touch.count(&self.limit, stamps, demand_ms);
+            }
+        }
+        demand.high.count(&self.windows.high, demand_ms).under(quota)
+    }
+
+    /// Whether the limit touches a subject: certainly, and possibly. A log denies a subject
+    /// something exactly if its peak is above the quota. For a limit of what is in flight, a log of
+    /// whole seconds gives an estimate.
+    fn touches(&self, demand: &SubjectDemand) -> (bool, bool) {
+        let Some(range) = demand.range.as_deref() else { return (demand.touched, demand.touched) };
+        let (is_certain, is_possible) = match &range.touch {
+            Some(touch) => touch.touches(),
+            None if self.limit.needs_id() => (true, false),
+            None => {
+                let ((least, most), quota) = (demand.peaks(), self.limit.quota());
+                (least > quota, most.exceeds(quota))
+            }
+        };
+        (demand.touched && is_certain, demand.touched || is_possible)
     }
 }
 
-/// Number above 1,000 rounded up to three digits, so that there are few different ones.
-fn three_digits(number: u64) -> u64 {
+/// Peak above 1,000, rounded up to three digits, so that there are few different ones. It stays on
+/// its side of the quota.
+fn rounded(peak: u64, quota: u64) -> u64 {
     let mut step = 1;
-    while number / step >= 1_000 {
+    while peak / step >= 1_000 {
         step *= 10;
     }
-    number.div_ceil(step) * step
+    let rounded = peak.div_ceil(step) * step;
+    if peak <= quota { rounded.min(quota) } else { rounded }
 }
 
 #[cfg(test)]
@@ -462,10 +508,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_peaks_are_rounded_up() {
+    fn large_peaks_are_rounded_up_on_their_side_of_the_quota() {
         let rows = [(0, 0), (7, 7), (999, 999), (1_000, 1_000), (1_001, 1_010), (123_401, 124_000)];
-        for (number, expected) in rows {
-            assert_eq!(three_digits(number), expected, "{number}");
+        for (peak, expected) in rows {
+            assert_eq!(rounded(peak, 5), expected, "{peak}");
+            assert_eq!(rounded(peak, peak), peak);
+            assert_eq!(rounded(peak, 1_000_000), expected, "{peak}");
         }
+        assert_eq!(rounded(1_001, 1_005), 1_005);
     }
 }

@@ -1,4 +1,4 @@
-//! SeededRandom numbers that follow from a seed (SplitMix64).
+//! Random numbers that follow from a seed (SplitMix64).
 
 /// Generator of random numbers.
 #[derive(Debug)]

@@ -33,7 +33,7 @@ pub(super) struct RouteTree {
     unlearned: u64,
 }
 
-/// RouteNode: the requests whose path begins with its segments.
+/// Node: the requests whose path begins with its segments.
 #[derive(Default, Debug)]
 struct RouteNode {
     /// Requests of the whole path.

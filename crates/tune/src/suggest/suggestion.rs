@@ -39,7 +39,7 @@ pub struct RouteSuggestion {
     pub requests: u64,
     /// Requests that lack an attribute of the key. They are not counted.
     pub lacking_key: u64,
-    /// SubjectPeaks, of those in the sample.
+    /// Number of subjects in the sample.
     pub subjects: usize,
     /// Number of them that the limits may touch.
     pub may_touch: usize,
@@ -66,7 +66,8 @@ pub struct LimitSuggestion {
     pub max: u64,
     /// Number of subjects that this limit touches.
     pub touched: usize,
-    /// Shorter limit under which this one never denies anything, so that it is left out.
+    /// Shorter limit that admits no more than this quota in the longer window: this limit is left
+    /// out.
     pub implied_by: Option<Limit>,
 }
 
@@ -168,8 +169,8 @@ fn of_route(
     })
 }
 
-/// Whether a limit of a shorter window leaves a longer one nothing to deny: a window is covered by
-/// so many shorter ones, each with at most their quota.
+/// Whether a limit of a shorter window makes one of a longer window redundant: together, the shorter
+/// windows that cover a longer one admit no more than its quota.
 fn implies(shorter: &Limit, longer: &Limit) -> bool {
     let windows = longer.window_ms().div_ceil(shorter.window_ms());
     shorter.quota().saturating_mul(windows) <= longer.quota()
