@@ -33,7 +33,7 @@ pub(crate) struct AccessLogArgs {
     #[arg(long, value_enum)]
     server: Option<LogServer>,
     /// Time zone of times that have none (HAProxy), and of times in the report.
-    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = time_zone)]
+    #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = time_zone, allow_hyphen_values = true)]
     pub(crate) timezone: TimeZone,
     /// Field of the log that gives an attribute, such as api_key=request.headers.X-Api-Key or
     /// time=timestamp. Repeatable.

@@ -10,6 +10,7 @@ use slidegate::policy::format::{Size, parse_duration};
 use slidegate::{Limit, Policy};
 use slidegate_tune::access_log::{AccessLogs, FileFacts, ReadReport, TimeUnit};
 use slidegate_tune::peak::StartPrecision;
+use slidegate_tune::replay::Precision;
 use slidegate_tune::suggest::{Margin, SuggestSettings, Suggester, Suggestion, attributes};
 
 use crate::access_log_args::{AccessLogArgs, milliseconds_help};
@@ -82,7 +83,7 @@ pub(super) struct LogSuggestion<'a> {
     pub(super) args: &'a SuggestArgs,
     pub(super) suggestion: Suggestion,
     pub(super) read: ReadReport,
-    pub(super) precision: StartPrecision,
+    pub(super) precision: Precision,
 }
 
 pub(crate) fn run(args: &SuggestArgs) -> miette::Result<ExitCode> {
@@ -120,12 +121,13 @@ fn suggest<'a>(args: &'a SuggestArgs, bar: &ProgressBar) -> miette::Result<LogSu
     let logs = AccessLogs::open(&options).map_err(|error| miette!("{error}"))?;
     let files = logs.files().filter_map(|(name, facts)| Some((name, facts?.clone())));
     let files: Vec<(String, FileFacts)> = files.collect();
-    let precision = StartPrecision::of(files.iter().map(|(_, facts)| facts));
+    let facts = || files.iter().map(|(_, facts)| facts);
+    let (starts, precision) = (StartPrecision::of(facts()), Precision::of(facts()));
     check(args, &files)?;
     let settings = SuggestSettings {
         key: args.key.clone(),
         windows: args.window.clone(),
-        precision,
+        precision: starts,
         touched_ppm: args.touch.0 * PPM_PER_PERCENT_UNIT,
         margin: if args.exact { Margin::Exact } else { Margin::Headroom { percent: args.headroom } },
         max_routes: args.routes as usize,

@@ -1,10 +1,10 @@
 //! Suggestion for programs.
 
 use serde_json::{Value, json};
-use slidegate_tune::peak::StartPrecision;
+use slidegate_tune::replay::Precision;
 use slidegate_tune::suggest::{LimitSuggestion, RouteSuggestion};
 
-use super::LogSuggestion;
+use super::{LogSuggestion, rules};
 
 /// Suggestion with the policy as text.
 pub(super) fn report(suggested: &LogSuggestion<'_>, policy: &str) -> Value {
@@ -24,7 +24,14 @@ pub(super) fn report(suggested: &LogSuggestion<'_>, policy: &str) -> Value {
         "limited": counts.limited,
         "invalid": counts.invalid,
         "unlearned": counts.unlearned,
-        "peaks": if *precision == StartPrecision::Milliseconds { "exact" } else { "upper_bounds" },
+        "late": read.late.count,
+        "latest_ms": read.late.most_ms,
+        "precision": precision,
+        "peaks": match precision {
+            Precision::Exact | Precision::Ends => "exact",
+            Precision::WholeSeconds | Precision::WholeSecondEnds => "upper_bounds",
+        },
+        "remarks": rules::remarks(suggested),
         "sample": { "one_of": suggestion.sample.one_of() },
         "routes": suggestion.routes.iter().map(route).collect::<Vec<_>>(),
         "capacity": capacity,

@@ -2,7 +2,8 @@
 
 use slidegate::Limit;
 use slidegate_tune::access_log::FileReport;
-use slidegate_tune::peak::StartPrecision;
+use slidegate_tune::numbers;
+use slidegate_tune::replay::Precision;
 use slidegate_tune::suggest::{LimitSuggestion, RouteSuggestion};
 
 use super::LogSuggestion;
@@ -89,8 +90,43 @@ pub(super) fn warnings(suggested: &LogSuggestion<'_>) -> Vec<String> {
     warnings
 }
 
+/// What the log says of the starts of requests, where that is less than a millisecond.
+pub(super) fn remarks(suggested: &LogSuggestion<'_>) -> Vec<String> {
+    let (read, mut remarks) = (&suggested.read, Vec::new());
+    if read.files.iter().filter_map(|file| file.facts.as_ref()).any(|facts| facts.is_server_assumed) {
+        remarks.push("nginx is assumed; if Apache wrote it, use --server apache.".to_owned());
+    }
+    let fields = match log_fields(&read.directives()) {
+        fields if fields.is_empty() => "milliseconds".to_owned(),
+        fields => fields,
+    };
+    let sharpen = format!("Log {fields} to sharpen them (`slidegate suggest --formats` prints the lines to copy).");
+    match suggested.precision {
+        Precision::Exact => {}
+        Precision::WholeSeconds => {
+            remarks.push(format!("The log has whole seconds: peaks are upper bounds. {sharpen}"));
+        }
+        Precision::WholeSecondEnds => remarks.push(format!(
+            "The log has whole seconds: peaks are upper bounds, and for the ends of requests, which are all that it \
+             has. Slow requests started earlier. {sharpen}"
+        )),
+        Precision::Ends => remarks.push(
+            "The log has no durations: requests count at their ends. Slow requests started earlier.".to_owned(),
+        ),
+    }
+    if read.late.count > 0 {
+        remarks.push(format!(
+            "{} lines came later than --reorder allows, by at most {}: they count at the time that the log had \
+             reached.",
+            read.late.count,
+            numbers::span(read.late.most_ms)
+        ));
+    }
+    remarks
+}
+
 fn preamble(suggested: &LogSuggestion<'_>) -> Vec<String> {
-    let LogSuggestion { args, suggestion, read, precision } = suggested;
+    let LogSuggestion { args, suggestion, read, .. } = suggested;
     let files: Vec<String> = read.files.iter().take(3).map(|file| excerpt(&file.name)).collect();
     let more = read.files.len().saturating_sub(files.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -112,19 +148,7 @@ fn preamble(suggested: &LogSuggestion<'_>) -> Vec<String> {
          then remove `mode: observe` rule by rule."
             .to_owned(),
     ];
-    if *precision != StartPrecision::Milliseconds {
-        let fields = match log_fields(&read.directives()) {
-            fields if fields.is_empty() => "milliseconds".to_owned(),
-            fields => fields,
-        };
-        text.push(format!(
-            "The log has whole seconds: peaks are upper bounds. Log {fields} to sharpen them (`slidegate suggest \
-             --formats` prints the lines to copy)."
-        ));
-    }
-    if read.files.iter().any(|file| file.facts.as_ref().is_some_and(|facts| facts.is_server_assumed)) {
-        text.push("nginx is assumed to have written it; if Apache did, use --server apache.".to_owned());
-    }
+    text.extend(remarks(suggested));
     if !suggestion.sample.is_all() {
         text.push(format!("Memory was full: {} were counted. --max-memory raises that.", suggestion.sample));
     }
