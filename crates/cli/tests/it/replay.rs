@@ -1,7 +1,9 @@
 //! `slidegate replay`: reports, comparisons, conditions, and what it refuses.
 
+mod hostile_logs;
 mod live_server;
 mod models;
+mod reading;
 
 use serde_json::Value;
 use slidegate_testkit::program::{Ended, blocks, command, file, hold_without_server, path, run};
@@ -192,11 +194,33 @@ fn whole_seconds_give_ranges_and_refuse_shorter_windows() {
     assert_eq!((&limit["touched"]["low"], &limit["touched"]["high"]), (&0.into(), &1.into()));
     let ends = json(&log, &policy, &[]);
     assert_eq!(ends["precision"], "whole_second_ends");
+    // A fixed window of whole seconds is known exactly. A meter may or may not have drained.
+    let limit = |algorithm: &str| {
+        let limit = format!("{{ quota: 3, window: 1s, algorithm: {algorithm} }}");
+        json(&log, &LOGIN.replace("3/min", &limit), &["--server", "apache"])["rules"][0]["touched"].take()
+    };
+    assert_eq!(limit("fixed"), serde_json::json!({ "low": 1, "high": 1 }));
+    assert_eq!(limit("counter"), serde_json::json!({ "low": 1, "high": 1 }));
+    assert_eq!(limit("gcra, burst: 3"), serde_json::json!({ "low": 0, "high": 1 }));
     let ended = replay(&log, &LOGIN.replace("3/min", "5/500ms"), &[]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for expected in ["5/500ms", "rule `login`", "--formats"] {
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     }
+}
+
+/// A quota above 128 counts in slots of a 128th of its window, others in milliseconds.
+#[test]
+fn peaks_are_those_of_the_quota_that_they_are_compared_with() {
+    let burst = |from_ms: u64| (0..70).map(move |_| (from_ms, "203.0.113.7", ""));
+    // A minute apart: in one window of slots, and in two of milliseconds.
+    let log = log(&burst(0).chain(burst(60_000)).collect::<Vec<_>>());
+    let limit = |quota: &str| json(&log, &LOGIN.replace("3/min", quota), &[])["rules"][0]["limits"][0].take();
+    let (small, large) = (limit("100/min"), limit("139/min"));
+    assert_eq!((&small["peak"]["high"], &small["denied"]), (&70.into(), &0.into()));
+    assert_eq!((&large["peak"]["high"], &large["denied"]), (&140.into(), &1.into()));
+    let peaks = serde_json::json!([{ "peak": 70, "coarse_peak": 140, "subjects": 1 }]);
+    assert_eq!((&small["peaks"], &large["peaks"]), (&peaks, &peaks));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `slidegate suggest`: the policy for a log, its comments, and what it refuses.
 
+mod enforced;
+
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -165,6 +167,86 @@ fn what_the_log_does_not_have_is_refused_with_a_remedy() {
     }
     let ended = run(&["suggest", path(&whole)]);
     assert!(ended.stdout.contains("upper bounds"), "{}", ended.stdout);
+}
+
+/// What a log does not say of starts is in the policy and in JSON.
+#[test]
+fn remarks_say_what_the_log_does_not_say_of_starts() {
+    let combined = |second: u64| {
+        format!(
+            "192.0.2.1 - - [15/Nov/2026:12:00:{second:02} +0000] \"GET /a HTTP/1.1\" 200 512 \"-\" \"curl/8\"\n"
+        )
+    };
+    let whole: String = (0..50).map(combined).collect();
+    let ends: String = (0..50)
+        .map(|n| format!("{{\"end\":{}.{n:03},\"path\":\"/a\",\"ip\":\"192.0.2.1\"}}\n", START_S + n))
+        .collect();
+    // The last line is behind by more than the second line, which has left by then.
+    let late: String = [0, 100_000, 200_000, 1].map(|at_ms| line(at_ms, "192.0.2.1", "/a", 200)).concat();
+    let rows: [(&str, &[&str], &str, &[&str]); 5] = [
+        (&whole, &[], "whole_second_ends", &["nginx is assumed", "ends of requests in whole seconds"]),
+        (&whole, &["--server", "nginx"], "whole_second_ends", &["ends of requests in whole seconds"]),
+        (
+            &whole,
+            &["--server", "apache"],
+            "whole_seconds",
+            &["The log has whole seconds: peaks are upper bounds"],
+        ),
+        (&ends, &[], "ends", &["requests count at their ends"]),
+        (
+            &late,
+            &["--reorder", "1s"],
+            "exact",
+            &["1 lines came later than --reorder allows, by at most 100.0 s"],
+        ),
+    ];
+    for (log, arguments, precision, expected) in rows {
+        let log = file(log);
+        let suggest = |more: &[&str]| run(&[&["suggest", path(&log)], arguments, more].concat());
+        let (policy, json) = (suggest(&[]).stdout, suggest(&["--json"]));
+        let report: Value = serde_json::from_str(&json.stdout).unwrap_or_else(|_| panic!("{json:?}"));
+        assert_eq!(report["precision"], precision, "{arguments:?}");
+        let remarks = report["remarks"].as_array().expect("remarks");
+        assert_eq!(remarks.len(), expected.len(), "{remarks:?}");
+        let comments = policy.replace("\n# ", " ");
+        for (remark, expected) in remarks.iter().filter_map(Value::as_str).zip(expected) {
+            assert!(remark.contains(expected) && comments.contains(remark), "{remark}\n{policy}");
+        }
+    }
+    let timed = file(&line(0, "192.0.2.1", "/a", 200));
+    let exact: Value = serde_json::from_str(&run(&["suggest", path(&timed), "--json"]).stdout).expect("JSON");
+    assert_eq!((&exact["precision"], &exact["remarks"]), (&"exact".into(), &Value::Array(Vec::new())));
+}
+
+/// Beyond its memory, only a sample of the clients is counted, and the policy says so.
+#[test]
+fn clients_beyond_the_bound_on_memory_are_sampled() {
+    let address = |n: u64| format!("10.{}.{}.{}", n / 62_500, n / 250 % 250, n % 250);
+    let log: String = (0..90_000).map(|n| line(n * 6, &address(n), "/a", 200)).collect();
+    let log = file(&log);
+    let sampled = run(&["suggest", path(&log), "--max-memory", "16MiB", "--json"]);
+    let report: Value = serde_json::from_str(&sampled.stdout).unwrap_or_else(|_| panic!("{sampled:?}"));
+    let one_of = report["sample"]["one_of"].as_u64().expect("a number");
+    assert!(one_of > 1, "{one_of}");
+    let policy = report["policy"].as_str().expect("a policy");
+    assert!(policy.contains(&format!("Memory was full: 1 of {one_of} subjects were counted.")), "{policy}");
+    assert!(policy.contains("with a probability of 95 %"), "{policy}");
+    let clients = report["routes"][0]["subjects"].as_u64().expect("a number");
+    assert!((90_000 / one_of).abs_diff(clients) < 90_000 / one_of / 4, "{clients}, 1 of {one_of}");
+    let ended = run(&["suggest", path(&log), "--max-memory", "15MiB"]);
+    assert!(ended.code == Some(2) && ended.stderr.contains("16MiB"), "{ended:?}");
+}
+
+#[test]
+fn a_log_may_come_from_standard_input() {
+    let (log, folder) = (log_of_the_page(), tempfile::tempdir().expect("a folder"));
+    write(folder.path(), "access.log", &log);
+    let input = fs::File::open(folder.path().join("access.log")).expect("a log");
+    let output = command(&["suggest", "-", "--json"]).stdin(input).output().expect("slidegate");
+    let piped: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let read: Value =
+        serde_json::from_str(&run(&["suggest", path(&file(&log)), "--json"]).stdout).expect("JSON");
+    assert_eq!(piped["routes"], read["routes"]);
 }
 
 /// Requests without a key do not become one client.

@@ -9,7 +9,7 @@ definition. Two things have to hold:
 - On logs above 200 lines per second, the denials of a limit of 10 per second are within 8 % of the
   truth, for all logs together.
 - The true peak and the true number of touched subjects of every limit are inside the printed
-  ranges, in every log.
+  ranges, in every log. So is the number of subjects that limits of other algorithms touch.
 """
 
 import argparse
@@ -24,6 +24,15 @@ import tempfile
 
 START_MS = 1_700_000_000_000
 LIMITS = {"second": (10, 1_000), "three": (20, 3_000), "minute": (100, 60_000), "odd": (15, 1_500)}
+# Limits of other algorithms, for the ranges of touched subjects: quota, window, burst.
+OTHERS = {
+    "counter": ("counter", 20, 3_000, None),
+    "odd-counter": ("counter", 15, 1_500, None),
+    "fixed": ("fixed", 15, 2_000, None),
+    "odd-fixed": ("fixed", 15, 1_500, None),
+    "gcra": ("gcra", 10, 1_000, 10),
+    "slow-gcra": ("gcra", 60, 60_000, 12),
+}
 TOLERANCE = 0.08
 
 
@@ -62,6 +71,25 @@ def true_numbers(requests, quota, window_ms):
     return denied, peak, touched
 
 
+def denies(kind, quota, window_ms, burst, starts):
+    """Whether an algorithm denies one of these requests: up to the first denial all of them count."""
+    window, previous, current, debt, last = 0, 0, 0, 0, 0
+    for at in starts:
+        if kind == "gcra":
+            debt, last = max(0, debt - (at - last) * quota) + window_ms, at
+            if debt > burst * window_ms:
+                return True
+            continue
+        if at // window_ms != window:
+            previous = current if at // window_ms == window + 1 else 0
+            window, current = at // window_ms, 0
+        weight = window_ms - at % window_ms if kind == "counter" else 0
+        current += 1
+        if current + -(-previous * weight // window_ms) > quota:
+            return True
+    return False
+
+
 def write_log(path, requests):
     with open(path, "w") as file:
         for at, duration, subject in sorted(requests, key=lambda one: one[0] + one[1]):
@@ -87,6 +115,9 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         policy, log = os.path.join(directory, "policy.yaml"), os.path.join(directory, "access.log")
         rules = [{"name": name, "key": ["ip"], "mode": "observe", "limits": [{"quota": quota, "window": f"{window_ms}ms"}]} for name, (quota, window_ms) in LIMITS.items()]
+        for name, (kind, quota, window_ms, burst) in OTHERS.items():
+            limit = {"quota": quota, "window": f"{window_ms}ms", "algorithm": kind} | ({"burst": burst} if burst else {})
+            rules.append({"name": name, "key": ["ip"], "mode": "observe", "limits": [limit]})
         with open(policy, "w") as file:
             json.dump({"version": 1, "rules": rules}, file)
         for seed in range(arguments.seed, arguments.seed + arguments.logs):
@@ -106,6 +137,16 @@ def main():
                     sums[0] += denied
                     sums[1] += limit["would_deny"]
                     worst = max(worst, abs(limit["would_deny"] / max(1, denied) - 1), key=abs)
+            starts = {}
+            for at, _, subject in requests:
+                starts.setdefault(subject, []).append(at)
+            for name, (kind, quota, window_ms, burst) in OTHERS.items():
+                touched = sum(denies(kind, quota, window_ms, burst, one) for one in starts.values())
+                found = replayed[name]["touched"]
+                ranges += 1
+                width += found["high"] - found["low"]
+                if not found["low"] <= touched <= found["high"]:
+                    sys.exit(f"seed {seed}, {name}: {touched} touched is not in {found}")
     error = sums[1] / sums[0] - 1
     print(f"{arguments.logs} logs: {sums[0]} denials at 10/s in truth, {sums[1]} replayed: {error:+.1%}, at most {worst:.1%} in one log; truth inside {ranges} of {ranges} ranges, on average {width / ranges:.1f} wide")
     if abs(error) > TOLERANCE:
