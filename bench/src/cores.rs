@@ -1,7 +1,7 @@
 //! Two cores: one for the server that is measured, one for this process.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const SERVER_CORE: &str = "0";
@@ -37,4 +37,12 @@ fn keep_to_our_core() -> bool {
 pub fn free_address() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("some port is free");
     listener.local_addr().expect("a listener has an address")
+}
+
+/// A program that was built beside this one.
+///
+/// # Panics
+/// If this program has no path.
+pub fn beside_us(name: &str) -> PathBuf {
+    std::env::current_exe().expect("this program has a path").with_file_name(name)
 }

@@ -1,4 +1,5 @@
-//! Access logs: what it costs to read them, beside splitting their lines and beside GoAccess.
+//! Access logs: what it costs to read and to replay them, beside splitting their lines and beside
+//! GoAccess.
 
 pub mod deciding;
 pub mod generated_log;
@@ -12,6 +13,19 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use slidegate_tune::access_log::{self, LogInput, NoProgress, ReadOptions};
+
+/// Policies that are replayed, with their names.
+pub const POLICIES: [(&str, &str); 2] = [
+    ("one rule", "version: 1\nrules: [{ name: all, key: [ip], limits: [10/s] }]"),
+    (
+        "four rules",
+        "version: 1\nrules:
+  - { name: all, key: [ip], limits: [10/s] }
+  - { name: minute, key: [ip], limits: [100/min] }
+  - { name: path, key: [ip, path], limits: [5/s] }
+  - { name: search, match: { path: \"/v1/{*rest}\" }, key: [ip], limits: [{ quota: 600, window: 1min, algorithm: counter }] }",
+    ),
+];
 
 /// Sizes and turns.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,16 @@
 use slidegate::policy::Policy;
 use slidegate::{Gate, Memory, Request};
 
+use crate::arguments::Thoroughness;
+use crate::report::{Must, Report, versus};
+use crate::turn_times::TurnTimes;
+
 /// Number of clients.
 pub const CLIENTS: usize = 1_000;
+/// Rounds of requests per turn.
+pub const TIMES: usize = 10;
+/// Most times that a request on four rules may cost what one on one rule does.
+pub const MOST: f64 = 3.0;
 
 /// Rules of a gate, and the answer that they give.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,5 +92,21 @@ impl RuleGate {
     fn decide(&self, request: &Request<'_>) -> bool {
         let answer = self.gate.check_now(request).expect("a request");
         answer.expect("the state is in memory").is_allowed()
+    }
+}
+
+/// Measures the time of requests on one rule and on four.
+pub fn measure_times(report: &mut Report, thoroughness: Thoroughness) {
+    report.say("\nns per check, one thread, 1,000 clients, a subject for each rule; in brackets four / one");
+    report.row("", &["one rule", "four rules"].map(String::from));
+    for case in RuleCase::ALL {
+        let (one, four) = (RuleGate::new(case, 1), RuleGate::new(case, 4));
+        let mut one = || (0..TIMES).for_each(|_| one.round());
+        let mut four = || (0..TIMES).for_each(|_| four.round());
+        let rounds = thoroughness.choose(101, 21);
+        let times = TurnTimes::of(rounds, TIMES * CLIENTS, &mut [&mut one, &mut four]);
+        let ratio = times.median(|round| round[1] / round[0]);
+        report.row(&case.label(), &[format!("{:.1}", times.ns(0)), versus(times.ns(1), ratio)]);
+        report.bar(format!("a check by four rules / by one, {}", case.label()), ratio, Must::AtMost(MOST));
     }
 }

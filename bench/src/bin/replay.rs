@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use slidegate_bench::arguments::{self, Arguments};
 use slidegate_bench::replay::{Scale, deciding, generated_log, goaccess, memory_growth, parsing};
 use slidegate_bench::report::Report;
+use slidegate_bench::rules;
 
 /// The parts, any one of which can be measured by itself.
-const PARTS: [&str; 4] = ["parsing", "deciding", "goaccess", "memory"];
+const PARTS: [&str; 5] = ["parsing", "deciding", "goaccess", "rules", "memory"];
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
             "parsing" => parsing::run(&mut report, &log, scale),
             "deciding" => deciding::run(&mut report, &log, scale),
             "goaccess" => goaccess::run(&mut report, &log, scale),
+            "rules" => rules::measure_times(&mut report, thoroughness),
             _ => memory_growth::run(&mut report, folder.path(), scale),
         }
     }

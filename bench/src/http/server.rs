@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+pub use crate::cores::beside_us;
 use crate::cores::{free_address, on_server_core};
 
 const START_WITHIN: Duration = Duration::from_secs(20);
@@ -93,9 +94,4 @@ fn all_of(mut file: File) -> String {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).expect("the file can be read");
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// A program that was built beside this one.
-pub fn beside_us(name: &str) -> PathBuf {
-    std::env::current_exe().expect("this program has a path").with_file_name(name)
 }

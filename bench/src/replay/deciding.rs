@@ -8,26 +8,13 @@ use slidegate::{Gate, ManualClock, Memory, Policy, Request};
 use slidegate_tune::access_log::{AccessLogs, FileFacts, LogInput, NoProgress, ReadOptions};
 use slidegate_tune::replay::{AlgorithmReplays, LimitedRequests, Replay, ReplayOptions, ReplayPolicy};
 
-use super::{Scale, cpu};
+use super::{POLICIES, Scale, cpu};
 use crate::middle::median;
 use crate::report::{Must, Report};
 
 /// Most that a replay may cost: so many times the sum of its two parts.
 const MOST: f64 = 1.35;
 const MAX_MEMORY: usize = 1 << 30;
-
-/// Policies, with their names.
-const POLICIES: [(&str, &str); 2] = [
-    ("one rule", "version: 1\nrules: [{ name: all, key: [ip], limits: [10/s] }]"),
-    (
-        "four rules",
-        "version: 1\nrules:
-  - { name: all, key: [ip], limits: [10/s] }
-  - { name: minute, key: [ip], limits: [100/min] }
-  - { name: path, key: [ip, path], limits: [5/s] }
-  - { name: search, match: { path: \"/v1/{*rest}\" }, key: [ip], limits: [{ quota: 600, window: 1min, algorithm: counter }] }",
-    ),
-];
 
 /// Request in memory, with the values of the needed attributes.
 struct StoredRequest {
