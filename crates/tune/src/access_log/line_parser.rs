@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 
 use csv::CsvColumns;
 use escape::Escape;
-use field_map::{FieldMap, FieldNames, Fraction, NoTimeField};
+use field_map::{FieldMap, FieldNames, Fraction, NoTimeField, SampleName};
 use field_source::FieldSource;
 use mapped::{MappedValues, NO_VALUES};
 
@@ -124,7 +124,10 @@ impl LineParser {
         let (mut time_meaning, time_unit, mut has_duration) = format.stamps();
         let header = if format == AccessLogFormat::Csv { csv::header(first_lines) } else { Vec::new() };
         let (map, sources) = match format {
-            AccessLogFormat::Csv => FieldMap::of_names(&header, FieldNames::All, options, &address)?,
+            AccessLogFormat::Csv => {
+                let names: Vec<_> = header.iter().map(|name| SampleName::of_header(name)).collect();
+                FieldMap::of_names(&names, FieldNames::All, options, &address)?
+            }
             AccessLogFormat::JsonLines => {
                 FieldMap::of_names(&json::names(first_lines), FieldNames::Some, options, &address)?
             }

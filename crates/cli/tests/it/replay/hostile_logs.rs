@@ -28,6 +28,8 @@ const HEAD_LINES: u64 = 50;
 const GOOD_ONE_IN: u64 = 6;
 /// One in so many is longer than a megabyte.
 const LONG_ONE_IN: u64 = 8_000;
+/// Formats whose first lines say which fields they have.
+const NAMED_FIELDS: [&str; 4] = ["caddy", "csv", "json", "traefik-json"];
 const POLICY: &str = "
 version: 1
 rules:
@@ -227,7 +229,8 @@ fn no_log_makes_a_command_panic_and_no_line_stops_it() {
         let read_as = report["read"]["files"][0]["read_as"].as_str().expect("a format");
         let header = u64::from(read_as.starts_with("CSV"));
         assert_eq!(decided.iter().sum::<u64>() + bad + header, lines, "{read_as}");
-        if read_as.starts_with(pattern.read_as) && (log.has_good_head || !log.has_header) {
+        let has_fields = log.has_good_head || !NAMED_FIELDS.contains(&pattern.name);
+        if read_as.starts_with(pattern.read_as) && has_fields {
             let text = fs::read_to_string(&verdicts).expect("verdicts");
             let found: HashSet<u64> =
                 text.lines().filter_map(|line| line.split(',').nth(1)?.parse().ok()).collect();

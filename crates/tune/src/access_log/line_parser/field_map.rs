@@ -1,5 +1,7 @@
 //! Fields of JSON and CSV by their names: which one is the time, the method, an attribute.
 
+use std::cmp::Reverse;
+
 use super::LineFields;
 use super::escape::Escape;
 use super::field_source::FieldSource;
@@ -10,7 +12,8 @@ use crate::access_log::options::ReadOptions;
 use crate::access_log::report::UnreadableReason;
 use crate::access_log::timestamp::{LogTime, MinuteCache, digits};
 
-/// Names under which well-known loggers write what a request is read from. The first that a file has is used.
+/// Names under which well-known loggers write what a request is read from. The one that most lines
+/// have is used, and the first of several.
 const STARTS: [&str; 6] =
     ["start", "start_ms", "start_time", "StartUTC", "request_creation_time", "started_at"];
 const ENDS: [&str; 10] = [
@@ -102,20 +105,50 @@ pub(in crate::access_log) struct FieldMap {
     fields: Vec<(String, FieldRole)>,
 }
 
+/// Name of a field of the first lines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct SampleName {
+    pub(super) name: String,
+    /// Number of lines that have the field.
+    pub(super) lines: usize,
+    /// Number of the last of them.
+    pub(super) last_line: usize,
+}
+
+impl SampleName {
+    /// Name in the header of a file: all lines have the field.
+    pub(super) fn of_header(name: &str) -> Self {
+        Self { name: name.to_owned(), lines: 1, last_line: 1 }
+    }
+}
+
 /// Names that a file has, and that the options map.
 struct FieldNaming<'n> {
-    names: &'n [String],
+    names: &'n [SampleName],
     coverage: FieldNames,
     options: &'n ReadOptions,
 }
 
 impl FieldNaming<'_> {
-    /// Field that a role is mapped to, or the first well-known one that the file has.
+    /// Field that a role is mapped to, or the well-known one that most lines have; the first of
+    /// several. A spoilt line may have names that no other has.
     fn find(&self, attribute: &str, candidates: &[&str]) -> Option<String> {
         match self.options.field_of(attribute) {
             Some(field) => self.has_mapped(field).then(|| field.to_owned()),
-            None => candidates.iter().find(|name| self.has(name)).map(|name| (*name).to_owned()),
+            None => {
+                let names = candidates.iter().filter(|name| self.lines(name) > 0);
+                names.min_by_key(|name| Reverse(self.lines(name))).map(|name| (*name).to_owned())
+            }
         }
+    }
+
+    /// Field of the duration, if no less than half of the lines with the time have one, or if it is
+    /// mapped.
+    fn duration(&self, time: &str) -> Option<String> {
+        let is_common = |name: &String| {
+            self.options.field_of("duration").is_some() || 2 * self.lines(name) >= self.lines(time)
+        };
+        self.find("duration", &DURATIONS).filter(is_common)
     }
 
     /// Field of the time, and what it is the time of: a mapped one, or a well-known one.
@@ -130,30 +163,32 @@ impl FieldNaming<'_> {
         let role = |(attribute, candidates, meaning)| {
             Some((self.find(attribute, candidates)?, FieldRole::Time(meaning)))
         };
-        candidates.into_iter().find_map(role)
+        candidates.into_iter().filter_map(role).min_by_key(|(name, _)| Reverse(self.lines(name)))
     }
 
-    fn has(&self, name: &str) -> bool {
-        self.names.iter().any(|other| other == name)
+    /// Number of the first lines that have a field.
+    fn lines(&self, name: &str) -> usize {
+        self.names.iter().find(|field| field.name == name).map_or(0, |field| field.lines)
     }
 
     fn has_mapped(&self, name: &str) -> bool {
-        self.coverage == FieldNames::Some || self.has(name)
+        self.coverage == FieldNames::Some || self.lines(name) > 0
     }
 }
 
 impl FieldMap {
     /// Map of a file with fields of these names.
     pub(super) fn of_names(
-        names: &[String],
+        names: &[SampleName],
         coverage: FieldNames,
         options: &ReadOptions,
         address: &ClientAddress,
     ) -> Result<(Self, Vec<FieldSource>), NoTimeField> {
         let naming = FieldNaming { names, coverage, options };
         let time = naming.time().ok_or(NoTimeField)?;
+        let duration = naming.duration(&time.0);
         let mut map = Self { fields: vec![time] };
-        if let Some(name) = naming.find("duration", &DURATIONS) {
+        if let Some(name) = duration {
             let unit_ms = unit_ms(&name);
             map.fields.push((name, FieldRole::Duration(unit_ms)));
         }
@@ -164,7 +199,7 @@ impl FieldMap {
     /// Map of the JSON of a server, which has its times under names of its own.
     pub(super) fn of_server(
         format: AccessLogFormat,
-        names: &[String],
+        names: &[SampleName],
         options: &ReadOptions,
         address: &ClientAddress,
     ) -> (Self, Vec<FieldSource>) {
@@ -351,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_mapped_time_is_preferred() {
-        let names = ["start_time", "timestamp", "when"].map(str::to_owned);
+        let names = ["start_time", "timestamp", "when"].map(SampleName::of_header);
         let rows = [
             ("", Some(("start_time", TimeMeaning::Start))),
             ("time=when", Some(("when", TimeMeaning::End))),
@@ -366,6 +401,30 @@ mod tests {
             let naming = FieldNaming { names: &names, coverage: FieldNames::All, options: &options };
             let expected = expected.map(|(name, meaning)| (name.to_owned(), FieldRole::Time(meaning)));
             assert_eq!(naming.time(), expected);
+        }
+    }
+
+    /// A spoilt line may look as if the file had other fields.
+    #[test]
+    fn fields_are_those_that_most_lines_have() {
+        use TimeMeaning::{End, Start};
+        // Fields with their number of lines; the time, its meaning and the duration.
+        let rows = [
+            ("timestamp=90 time=1 start_time=1", "timestamp", End, None),
+            ("start_time=90 timestamp=90", "start_time", Start, None),
+            ("time=90 duration=1", "time", End, None),
+            ("time=90 duration=1 request_time=90", "time", End, Some("request_time")),
+        ];
+        for (fields, time, meaning, duration) in rows {
+            let name = |field: &str| {
+                let (name, lines) = field.split_once('=').expect("a number");
+                SampleName { lines: lines.parse().expect("a number"), ..SampleName::of_header(name) }
+            };
+            let names: Vec<SampleName> = fields.split(' ').map(name).collect();
+            let options = ReadOptions::default();
+            let naming = FieldNaming { names: &names, coverage: FieldNames::Some, options: &options };
+            assert_eq!(naming.time(), Some((time.to_owned(), FieldRole::Time(meaning))), "{fields:?}");
+            assert_eq!(naming.duration(time).as_deref(), duration, "{fields:?}");
         }
     }
 

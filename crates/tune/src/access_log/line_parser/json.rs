@@ -5,7 +5,7 @@ use std::io::Write;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::field_map::FieldMap;
+use super::field_map::{FieldMap, SampleName};
 use super::mapped::MappedValues;
 use crate::access_log::format::AccessLogFormat;
 use crate::access_log::report::UnreadableReason;
@@ -30,10 +30,11 @@ pub(super) fn collect(
 }
 
 /// Names of the fields of the first lines.
-pub(super) fn names(first_lines: &[u8]) -> Vec<String> {
+pub(super) fn names(first_lines: &[u8]) -> Vec<SampleName> {
     let mut sink = SampleNames::default();
     for line in first_lines.split(|byte| *byte == b'\n').take(SAMPLE_LINES) {
         let mut path = String::new();
+        sink.line += 1;
         let mut reader = serde_json::Deserializer::from_slice(line);
         // A line that is not JSON has no names.
         let _ = Walk { path: &mut path, sink: &mut sink }.deserialize(&mut reader);
@@ -44,7 +45,7 @@ pub(super) fn names(first_lines: &[u8]) -> Vec<String> {
 /// Format of a line that begins as an object.
 pub(super) fn detect(line: &[u8]) -> Option<AccessLogFormat> {
     let names = names(line);
-    let has = |expected: &str| names.iter().any(|name| name == expected);
+    let has = |expected: &str| names.iter().any(|field| field.name == expected);
     if names.is_empty() {
         None
     } else if has("ts") && has("duration") && has("request.uri") {
@@ -94,7 +95,9 @@ impl FieldSink for FieldValues<'_> {
 
 #[derive(Default)]
 struct SampleNames {
-    names: Vec<String>,
+    names: Vec<SampleName>,
+    /// Number of the line, from 1.
+    line: usize,
 }
 
 impl FieldSink for SampleNames {
@@ -103,8 +106,11 @@ impl FieldSink for SampleNames {
     }
 
     fn value(&mut self, path: &str, _: &dyn Display) {
-        if !self.names.iter().any(|name| name == path) {
-            self.names.push(path.to_owned());
+        match self.names.iter_mut().find(|field| field.name == path) {
+            // A list has several values.
+            Some(field) if field.last_line == self.line => {}
+            Some(field) => (field.lines, field.last_line) = (field.lines + 1, self.line),
+            None => self.names.push(SampleName { name: path.to_owned(), lines: 1, last_line: self.line }),
         }
     }
 }
@@ -216,6 +222,8 @@ mod tests {
     #[test]
     fn names_are_paths() {
         let lines = b"{\"a\":1,\"b\":{\"c\":[\"x\"],\"d\":null}}\nnot JSON\n{\"a\":2,\"e.f\":true}";
-        assert_eq!(names(lines), ["a", "b.c", "e.f"]);
+        let names = names(lines);
+        let names: Vec<(&str, usize)> = names.iter().map(|field| (&*field.name, field.lines)).collect();
+        assert_eq!(names, [("a", 2), ("b.c", 1), ("e.f", 1)]);
     }
 }
