@@ -100,7 +100,8 @@ pub(super) fn remarks(suggested: &LogSuggestion<'_>) -> Vec<String> {
         fields if fields.is_empty() => "milliseconds".to_owned(),
         fields => fields,
     };
-    let sharpen = format!("Log {fields} to sharpen them (`slidegate suggest --formats` prints the lines to copy).");
+    let sharpen =
+        format!("Log {fields} to sharpen them (`slidegate suggest --formats` prints the lines to copy).");
     match suggested.precision {
         Precision::Exact => {}
         Precision::WholeSeconds => {

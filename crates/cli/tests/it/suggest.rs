@@ -184,8 +184,8 @@ fn remarks_say_what_the_log_does_not_say_of_starts() {
     // The last line is behind by more than the second line, which has left by then.
     let late: String = [0, 100_000, 200_000, 1].map(|at_ms| line(at_ms, "192.0.2.1", "/a", 200)).concat();
     let rows: [(&str, &[&str], &str, &[&str]); 5] = [
-        (&whole, &[], "whole_second_ends", &["nginx is assumed", "ends of requests in whole seconds"]),
-        (&whole, &["--server", "nginx"], "whole_second_ends", &["ends of requests in whole seconds"]),
+        (&whole, &[], "whole_second_ends", &["nginx is assumed", "for the ends of requests"]),
+        (&whole, &["--server", "nginx"], "whole_second_ends", &["for the ends of requests"]),
         (
             &whole,
             &["--server", "apache"],

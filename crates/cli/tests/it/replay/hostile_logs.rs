@@ -176,7 +176,9 @@ fn run(name: &str, log: &Path, arguments: &[&str], rng: &Rng) -> Ended {
     let ended: Ended =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("it starts").into();
     let is_refused = ended.code == Some(2)
-        && ["unknown format", "no time in", "which no field of"].iter().any(|why| ended.stderr.contains(why));
+        && ["unknown format", "no time in", "which no field of", "no line of"]
+            .iter()
+            .any(|why| ended.stderr.contains(why));
     assert!(ended.code == Some(0) || is_refused, "{arguments:?}: {ended:?}");
     ended
 }
@@ -240,8 +242,6 @@ fn no_log_makes_a_command_panic_and_no_line_stops_it() {
             assert!(!log.has_good_head, "{} was read as {read_as}", pattern.name);
         }
     }
-    assert!(unreadable > 0 && damaged > 0 && refused < logs / 4, "{refused} of {logs} refused");
-    println!(
-        "{logs} logs: {unreadable} lines unreadable, {damaged} logs torn or damaged, {refused} of no known format"
-    );
+    assert!(unreadable > 0 && damaged > 0 && refused < logs / 2, "{refused} of {logs} refused");
+    println!("{logs} logs: {unreadable} lines unreadable, {damaged} logs torn or damaged, {refused} refused");
 }
