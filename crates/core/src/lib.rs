@@ -29,6 +29,7 @@
 //! | `algorithms` | one state per algorithm: `log`, `counter`, `fixed`, `gcra`, `in_flight` |
 //! | `history`, `state` | [`History`]: what every algorithm implements; [`State`]: any of them |
 //! | `decide` | several limits, all or nothing |
+//! | `lease` | parts of a log's quota that nodes hold: [`LeaseLog`] at the store, [`LeaseNode`] at a node |
 //! | `settle`, `open_permits`, `give_back` | receipts and settlements; open permits of a subject; units given back without a permit |
 //! | `verdict`, `summary` | answers: of one limit, of a request, and the one set of numbers that protocols report |
 //! | `time` | the rule for a clock that steps |
@@ -40,6 +41,7 @@ mod algorithms;
 mod decide;
 mod give_back;
 mod history;
+mod lease;
 mod limit;
 mod open_permits;
 mod settle;
@@ -56,6 +58,10 @@ pub use algorithms::log::{Log, LogEntry, LogHead, NarrowLog, Ring};
 pub use decide::{LimitAttempt, decide, decide_pair, evaluate};
 pub use give_back::{give_back, give_back_one};
 pub use history::{Attempt, History, Standing, decide_one, evaluate_one};
+pub use lease::{
+    LeaseClose, LeaseDecision, LeaseGrant, LeaseLog, LeaseNode, LeasePhase, LeaseReply, LeaseRequest,
+    LeaseRow, LeaseStep, LeaseUse, MAX_LEASE_ROWS, MAX_LEASE_USES, NodeTime, Prepayment, decide_prepaid,
+};
 pub use limit::error::LimitError;
 pub use limit::id::LimitId;
 pub use limit::parse::{parse_count, parse_window, window_units};

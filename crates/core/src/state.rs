@@ -6,6 +6,7 @@ use crate::algorithms::gcra::Gcra;
 use crate::algorithms::in_flight::InFlight;
 use crate::algorithms::log::Log;
 use crate::history::{Attempt, History, decide_one};
+use crate::lease::{LeaseClose, LeaseLog, LeaseReply, LeaseRequest};
 use crate::limit::{Limit, LimitKind};
 use crate::settle::{Receipt, SettleEffect, settleable_cost};
 use crate::time::MAX_TIME_MS;
@@ -23,6 +24,7 @@ pub enum State {
     Fixed(Fixed),
     Gcra(Gcra),
     InFlight(InFlight),
+    LeaseLog(LeaseLog),
 }
 
 /// Runs an expression on the history of any kind.
@@ -34,6 +36,7 @@ macro_rules! each {
             State::Fixed($history) => $result,
             State::Gcra($history) => $result,
             State::InFlight($history) => $result,
+            State::LeaseLog($history) => $result,
         }
     };
 }
@@ -66,6 +69,7 @@ impl State {
             Self::Fixed(fixed) => fixed.settle(limit, receipt, cost, now_ms),
             Self::Gcra(_) => SettleEffect::Unsupported,
             Self::InFlight(in_flight) => in_flight.settle(limit, receipt, cost, now_ms),
+            Self::LeaseLog(lease_log) => lease_log.settle(limit, receipt, cost, now_ms),
         }
     }
 
@@ -74,6 +78,49 @@ impl State {
         match self {
             Self::Log(log) => Some(log),
             _ => None,
+        }
+    }
+
+    /// Records the request of a node for a lease. `None` unless this is a log.
+    pub fn lease(&mut self, limit: &Limit, request: &LeaseRequest, now_ms: u64) -> Option<LeaseReply> {
+        let reply = self.lease_log()?.lease(limit, request, now_ms);
+        self.drop_idle_leases();
+        Some(reply)
+    }
+
+    /// Ends a lease; returns whether it was newer than the row. `None` unless this is a log.
+    pub fn close_lease(&mut self, limit: &Limit, close: &LeaseClose, now_ms: u64) -> Option<bool> {
+        let is_new = self.lease_log()?.close(limit, close, now_ms);
+        self.drop_idle_leases();
+        Some(is_new)
+    }
+
+    /// Forgets what was used. A log on lease keeps its rows, and has a higher epoch.
+    pub fn reset(&mut self, limit: &Limit) {
+        match self {
+            Self::LeaseLog(lease_log) => lease_log.reset(),
+            _ => *self = Self::new(limit),
+        }
+        self.drop_idle_leases();
+    }
+
+    /// Log with leases, if this is a log.
+    fn lease_log(&mut self) -> Option<&mut LeaseLog> {
+        if let Self::Log(log) = self {
+            *self = Self::LeaseLog(LeaseLog::from(core::mem::replace(log, Log::EMPTY)));
+        }
+        match self {
+            Self::LeaseLog(lease_log) => Some(lease_log),
+            _ => None,
+        }
+    }
+
+    /// Makes a log without leases a plain one, which is smaller.
+    pub fn drop_idle_leases(&mut self) {
+        if let Self::LeaseLog(lease_log) = self
+            && lease_log.rows().is_empty()
+        {
+            *self = Self::Log(lease_log.to_log());
         }
     }
 
@@ -91,6 +138,7 @@ impl State {
         match self {
             Self::Log(log) => log.may_grow(limit),
             Self::InFlight(_) => true,
+            Self::LeaseLog(lease_log) => lease_log.may_grow(limit),
             _ => false,
         }
     }
@@ -101,6 +149,7 @@ impl State {
         match self {
             Self::Log(log) => log.heap_bytes(),
             Self::InFlight(in_flight) => in_flight.heap_bytes(),
+            Self::LeaseLog(lease_log) => lease_log.heap_bytes(),
             _ => 0,
         }
     }

@@ -9,13 +9,15 @@
 //! - [`program`]: the `slidegate` program and an HTTP client for it (feature `program`)
 //! - [`servers`]: Redis and Valkey servers on loopback, and a proxy that breaks connections
 //!   (feature `servers`)
-//! - [`vectors`]: the JSON of the golden vectors (feature `vectors`)
+//! - [`vectors`], [`leases`]: the JSON of the golden vectors (feature `vectors`)
 
 pub mod cases;
 #[cfg(feature = "certificates")]
 pub mod certificates;
 #[cfg(feature = "http2")]
 pub mod http2;
+#[cfg(feature = "vectors")]
+pub mod leases;
 pub mod process;
 #[cfg(feature = "program")]
 pub mod program;

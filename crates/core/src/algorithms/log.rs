@@ -21,7 +21,8 @@ use crate::history::{Attempt, History};
 use crate::limit::{Limit, MAX_ENTRIES, MAX_WINDOW_MS};
 use crate::settle::{MAX_DEBT, Receipt, SettleEffect};
 use crate::time::{ClockReading, MAX_TIME_MS, read};
-use entries::{Entries, add, is_spent, settle, settled, slot_end_ms};
+use entries::{Entries, add, is_spent, settle, settled};
+pub(crate) use entries::{enough_ms, slot_end_ms};
 use head::MAX_STORED_MS;
 use narrow::MAX_COUNT;
 use wide::WideLog;
@@ -121,6 +122,14 @@ impl Log {
             LogForm::Wide(wide) => (None, Some(wide.iter())),
         };
         narrow.into_iter().flatten().chain(wide.into_iter().flatten())
+    }
+
+    /// Units of all entries.
+    pub(crate) fn total(&self) -> u64 {
+        match &self.0 {
+            LogForm::Narrow(head, _) => head.total(),
+            LogForm::Wide(wide) => wide.total(),
+        }
     }
 
     /// Number of entries.

@@ -72,6 +72,12 @@ impl LimitId {
         matches!(self.tag, Tag::InFlight)
     }
 
+    /// True if it is that of a log.
+    #[inline]
+    pub const fn is_log(self) -> bool {
+        matches!(self.tag, Tag::Log)
+    }
+
     /// The id as two numbers, for permits.
     #[inline]
     pub const fn to_words(self) -> [u64; 2] {

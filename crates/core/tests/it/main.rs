@@ -10,6 +10,7 @@ mod give_back;
 mod growth;
 mod identity;
 mod in_flight;
+mod lease;
 mod log;
 mod memory;
 mod multi_limit;

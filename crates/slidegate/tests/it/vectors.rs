@@ -40,8 +40,9 @@ pub(crate) fn run_all<S: Driver>(ways: &[Way], make: impl Fn(&[Limit]) -> S) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
     for file in fs::read_dir(folder).expect("vectors/ is there") {
         let path = file.expect("vectors/ can be read").path();
-        // Advice to clients concerns no store.
-        if path.extension().is_none_or(|extension| extension != "jsonl") || path.ends_with("advice.jsonl") {
+        // Advice to clients concerns no store, and leases have operations of their own.
+        let is_other = ["advice.jsonl", "lease.jsonl"].iter().any(|name| path.ends_with(name));
+        if path.extension().is_none_or(|extension| extension != "jsonl") || is_other {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a file of vectors");

@@ -189,7 +189,7 @@ impl Pack for State {
             Self::Log(log) => log.pack(),
             Self::Fixed(fixed) => fixed.pack(),
             Self::Gcra(gcra) => gcra.pack(),
-            Self::InFlight(_) => None,
+            Self::InFlight(_) | Self::LeaseLog(_) => None,
         }
     }
 }

@@ -32,15 +32,19 @@ pub(super) fn write_limit_state(limit: &Limit, state: &State, words: &mut Vec<u6
         }
         State::Fixed(Fixed { last_ms, current }) => words.extend([*last_ms, *current]),
         State::Gcra(Gcra { last_ms, debt, .. }) => words.extend([*last_ms, *debt]),
-        State::Log(log) => {
-            words.extend([log.last_ms(), log.len() as u64]);
-            words.extend(log.entries().flat_map(|entry| [entry.stamp_ms, entry.count]));
-        }
+        State::Log(log) => write_log(log, words),
+        // Nodes that go on with a lease afterwards count twice until it leaves the window.
+        State::LeaseLog(lease_log) => write_log(&lease_log.to_log(), words),
         State::InFlight(in_flight) => {
             words.extend([in_flight.last_ms(), in_flight.holders().count() as u64]);
             words.extend(in_flight.holders().flat_map(|h| [h.id, h.count, h.end_ms]));
         }
     }
+}
+
+fn write_log(log: &Log, words: &mut Vec<u64>) {
+    words.extend([log.last_ms(), log.len() as u64]);
+    words.extend(log.entries().flat_map(|entry| [entry.stamp_ms, entry.count]));
 }
 
 pub(super) fn read_limit_state(input: &mut SnapshotReader<impl Read>) -> io::Result<LimitState> {

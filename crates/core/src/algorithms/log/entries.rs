@@ -72,7 +72,7 @@ pub(super) fn is_spent(len: usize, limit: &Limit) -> bool {
 
 /// Stamp of a cost that is admitted at this time.
 #[inline(always)]
-pub(super) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
+pub(crate) fn slot_end_ms(limit: &Limit, at_ms: u64) -> u64 {
     match limit.log_slot_ms() {
         0 | 1 => at_ms,
         r => at_ms - at_ms % r + (r - 1),
@@ -204,7 +204,7 @@ pub(super) fn wait_ms(
 }
 
 /// Stamp of the entry with which enough units have left.
-pub(super) fn enough_ms(entries: impl Iterator<Item = LogEntry>, mut excess: u64) -> u64 {
+pub(crate) fn enough_ms(entries: impl Iterator<Item = LogEntry>, mut excess: u64) -> u64 {
     for entry in entries {
         if entry.count >= excess {
             return entry.stamp_ms;
