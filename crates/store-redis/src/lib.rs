@@ -8,11 +8,11 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | `lua` | the algorithms in Lua, in parts: a file per algorithm, `idempotency`, `open_permits`, `notes` |
+//! | `lua` | the algorithms in Lua, in parts: a file per algorithm, `idempotency`, `open_permits`, `notes`, `lease` |
 //! | `script`, `script_cache` | assembles a script from these parts for a set of limits, and caches it |
 //! | `plan`, `keys`, `invocation`, `script_reply` | a request by slots; names of keys; the call; its reply |
 //! | `cross_slot` | requests across slots of a Cluster, and requests under an idempotency key |
-//! | `settle`, `give_back`, `notes` | the other operations of a store |
+//! | `settle`, `give_back`, `notes`, `lease` | the other operations of a store |
 //! | `deny_cache` | denials that this node repeats without a call |
 //! | `link` | connections: `batching`, `breaker`, `cluster`, `sentinel`, `tls`, what may be sent again (`reply`), refused writes (`refusal`) |
 //! | `config`, `error`, `error_counts` | settings; errors, and their counts |
@@ -30,6 +30,7 @@ mod error_counts;
 mod give_back;
 mod invocation;
 mod keys;
+mod lease;
 mod link;
 mod notes;
 mod plan;
@@ -42,7 +43,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use slidegate_core::{MAX_TIME_MS, Outcome, Source, Verdict};
+use slidegate_core::{
+    LeaseClose, LeaseReply, LeaseRequest, MAX_TIME_MS, Outcome, Prepayment, Source, Verdict,
+};
 
 pub use config::{ClientCertificate, RedisConfig, RedisConfigError};
 pub use error::{RedisError, RedisErrorKind};
@@ -60,8 +63,8 @@ use script_cache::ScriptCache;
 use script_reply::ScriptReply;
 use slidegate_store::Space;
 use slidegate_store::{
-    Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, Memory, Note, Notes, PostOutcome,
-    ReserveRequest, SettleOutcome, Settlement, Store, SyncStore,
+    Admission, ChargeRequest, ForgetRequest, IdempotentOutcome, LeaseStore, LeaseSubject, Memory, Note,
+    Notes, PostOutcome, ReserveRequest, SettleOutcome, Settlement, Store, SyncStore,
 };
 
 /// Store in Redis or Valkey. Clones share everything.
@@ -315,6 +318,36 @@ impl Store for Redis {
 
     async fn notes(&self) -> Result<Notes, RedisError> {
         self.0.errors.counted(self.0.notes().await)
+    }
+}
+
+impl LeaseStore for Redis {
+    async fn lease(
+        &self,
+        subject: &LeaseSubject<'_>,
+        request: &LeaseRequest,
+        now_ms: u64,
+    ) -> Result<LeaseReply, RedisError> {
+        // A lease that is closed or shrinks ends a denial early.
+        self.expect_refunds(subject.space());
+        self.0.errors.counted(self.0.lease(subject, request, now_ms).await)
+    }
+
+    async fn close_lease(
+        &self,
+        subject: &LeaseSubject<'_>,
+        close: &LeaseClose,
+        now_ms: u64,
+    ) -> Result<bool, RedisError> {
+        self.0.errors.counted(self.0.close_lease(subject, close, now_ms).await)
+    }
+
+    async fn decide_prepaid(
+        &self,
+        call: &ChargeRequest<'_>,
+        prepayments: &[Option<Prepayment>],
+    ) -> Result<Verdict, RedisError> {
+        self.0.errors.counted(self.decide_prepaid_on_server(call, prepayments).await)
     }
 }
 

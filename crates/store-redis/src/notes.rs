@@ -51,9 +51,11 @@ impl Inner {
         let owner = KeyOwner::new(&self.prefix, subject.key);
         let mut keys = vec![owner.key(subject.space, KeyUse::OpenPermits)];
         keys.extend(subject.limits.iter().map(|id| owner.key(subject.space, KeyUse::State(*id))));
-        let script = self.notes.forget.clone();
-        let invocation =
-            Invocation { script, slot: owner.slot, head: Vec::new(), keys, arguments: Vec::new() };
+        let is_log = subject.limits.iter().map(|id| id.is_log());
+        let kinds = [false].into_iter().chain(is_log);
+        let kinds = kinds.map(|is_log| if is_log { b"log".to_vec() } else { b"other".to_vec() });
+        let (script, arguments) = (self.notes.forget.clone(), kinds.collect());
+        let invocation = Invocation { script, slot: owner.slot, head: Vec::new(), keys, arguments };
         self.call_notes(invocation).await?;
         self.deny_cache.clear();
         self.call_notes(self.notes.invoke("turn", 0, Vec::new())).await.map(drop)

@@ -1,6 +1,6 @@
 //! Plan of a request: keys, limits and costs by slot.
 
-use slidegate_core::{Decision, Grant, Limit, Verdict};
+use slidegate_core::{Decision, Grant, Limit, Prepayment, Verdict};
 
 use super::keys::{KeyOwner, KeyUse};
 use super::link::SlotRouting;
@@ -108,6 +108,18 @@ impl Plan {
 
     pub(super) fn items(&self) -> impl Iterator<Item = &PlanItem> {
         self.groups.iter().flat_map(|group| &group.items)
+    }
+
+    /// Prepayments by item, from those for every limit of every charge. A limit of several charges has
+    /// the first.
+    pub(super) fn prepayments(&self, of_limits: &[Option<Prepayment>]) -> Vec<Vec<Option<Prepayment>>> {
+        let mut prepayments: Vec<Vec<Option<Prepayment>>> =
+            self.groups.iter().map(|group| vec![None; group.items.len()]).collect();
+        for ((group, index), prepayment) in self.positions.iter().zip(of_limits) {
+            let existing = &mut prepayments[*group][*index];
+            *existing = existing.or(*prepayment);
+        }
+        prepayments
     }
 
     /// True if the request is a peek.

@@ -4,13 +4,13 @@
 //! Making a function, a table or a long list of arguments takes Lua longer than most of a decision.
 //! So a part is not a function but a piece of text, which is inserted once for every limit. In it,
 //! names that end in `_` belong to the limit: they get its number, or (`quota_`, `window_`,
-//! `extra_`, `lease_`) become the numbers themselves. `WRITE` in a part stands for the part of that
+//! `extra_`, `margin_`) become the numbers themselves. `WRITE` in a part stands for the part of that
 //! name.
 
 mod parts;
 mod writer;
 
-use slidegate_core::{Limit, LimitKind};
+use slidegate_core::{Limit, LimitKind, MAX_LEASE_USES};
 
 use super::invocation::Script;
 use writer::ScriptWriter;
@@ -54,6 +54,12 @@ pub(super) enum ScriptPurpose {
     Settle,
     /// Gives units back for any number of requests, and peeks.
     GiveBack,
+    /// Decides one request, with prepaid units of leases.
+    Prepaid,
+    /// Records the request of a node for a lease of a log.
+    Lease,
+    /// Ends the lease of a node.
+    CloseLease,
 }
 
 impl ScriptPurpose {
@@ -105,10 +111,15 @@ pub(super) fn write(
     let mut writer = ScriptWriter::new(limits, purpose, numbers);
     // Arguments before those of the requests: the purpose's own, the time, the limits' numbers.
     let mut head = match purpose {
-        ScriptPurpose::Check | ScriptPurpose::Decide | ScriptPurpose::GiveBack | ScriptPurpose::Reserve => 0,
+        ScriptPurpose::Check
+        | ScriptPurpose::Decide
+        | ScriptPurpose::GiveBack
+        | ScriptPurpose::Reserve
+        | ScriptPurpose::Prepaid => 0,
         ScriptPurpose::Ticketed => 3,
         ScriptPurpose::Undo => 4,
-        ScriptPurpose::Settle => 6,
+        ScriptPurpose::Settle | ScriptPurpose::Lease => 6,
+        ScriptPurpose::CloseLease => 2 + 2 * MAX_LEASE_USES,
     };
     match time {
         ScriptClock::Server => writer.add(PRELUDE),
@@ -125,6 +136,9 @@ pub(super) fn write(
         ScriptPurpose::Ticketed => writer.decide_idempotent(head),
         ScriptPurpose::Undo => writer.undo(head),
         ScriptPurpose::Settle => writer.settle(head),
+        ScriptPurpose::Prepaid => writer.decide_prepaid(head),
+        ScriptPurpose::Lease => writer.lease("lease"),
+        ScriptPurpose::CloseLease => writer.lease("close"),
     }
     let several = purpose.is_for_several();
     let expires = if time == ScriptClock::Server { "true" } else { "false" };

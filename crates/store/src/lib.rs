@@ -6,12 +6,12 @@
 //!
 //! | module | contains |
 //! |---|---|
-//! | `store` | [`Store`]: the operations |
+//! | `store`, `lease_store` | [`Store`]: the operations; [`LeaseStore`]: those of leases |
 //! | `charge`, `admission`, `settlement` | arguments and answers: [`ChargeRequest`], [`Charge`], [`Admission`], [`Settlement`] |
 //! | `key`, `fingerprint` | [`Key`] and [`Space`] of a subject, and the keyed 128-bit hash that represents it |
 //! | `memory` | the in-memory store |
 //! | ├ `table`, `shard`, `slot`, `row`, `cell`, `counter_pair`, `packed`, `layout`, `location`, `subject`, `interner` | where a subject is, and how its state is packed |
-//! | ├ `fast_path`, `multi_fast_path`, `multi_subject`, `permits`, `give_back` | decisions and settlements |
+//! | ├ `fast_path`, `multi_fast_path`, `multi_subject`, `permits`, `give_back`, `lease` | decisions, settlements and leases |
 //! | ├ `eviction`, `budget`, `bytes`, `fullness`, `max_size` | the memory bound |
 //! | └ `snapshot`, `snapshot_reader`, `codec` | the state in a file |
 //! | `idempotency` | answers under idempotency keys, of this process |
@@ -25,6 +25,7 @@ pub mod fallback;
 pub mod fingerprint;
 pub mod idempotency;
 mod key;
+mod lease_store;
 pub mod memory;
 pub mod notes;
 mod random;
@@ -38,6 +39,7 @@ pub use charge::{Charge, ChargeRequest, ForgetRequest, RefundScope, ReserveReque
 pub use fallback::{Fallback, OnStoreError};
 pub use idempotency::MAX_IDEMPOTENCY_ENTRIES;
 pub use key::{Key, KeyEncoding, KeySegment, Space};
+pub use lease_store::{LeaseStore, LeaseSubject};
 pub use memory::Memory;
 pub use notes::{MAX_NOTE_BYTES, MAX_NOTE_ID_BYTES, MAX_NOTES, Note, Notes, PostOutcome};
 pub use random::random;

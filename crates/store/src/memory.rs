@@ -11,7 +11,7 @@
 use std::convert::Infallible;
 use std::ops::Deref;
 
-use slidegate_core::{Attempt, Limit, LimitKind, Verdict};
+use slidegate_core::{Attempt, LeaseClose, LeaseReply, LeaseRequest, Limit, LimitKind, Prepayment, Verdict};
 
 use crate::fingerprint::{Fingerprint, Fingerprints, Seed};
 use crate::idempotency::IdempotencyCache;
@@ -19,8 +19,8 @@ use crate::key::{Key, Space};
 use crate::random::random;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{
-    Admission, Charge, ChargeRequest, ForgetRequest, IdempotentOutcome, Note, Notes, PostOutcome,
-    ReserveRequest, SettleOutcome, Settlement, Store,
+    Admission, Charge, ChargeRequest, ForgetRequest, IdempotentOutcome, LeaseStore, LeaseSubject, Note,
+    Notes, PostOutcome, ReserveRequest, SettleOutcome, Settlement, Store,
 };
 
 #[cfg(test)]
@@ -36,6 +36,7 @@ mod fullness;
 mod give_back;
 mod interner;
 mod layout;
+mod lease;
 mod location;
 mod max_size;
 mod multi_fast_path;
@@ -314,5 +315,33 @@ impl Store for Memory {
 
     async fn notes(&self) -> Result<Notes, Infallible> {
         Ok(self.notes_now())
+    }
+}
+
+impl LeaseStore for Memory {
+    async fn lease(
+        &self,
+        subject: &LeaseSubject<'_>,
+        request: &LeaseRequest,
+        now_ms: u64,
+    ) -> Result<LeaseReply, Infallible> {
+        Ok(self.lease_now(subject, request, now_ms))
+    }
+
+    async fn close_lease(
+        &self,
+        subject: &LeaseSubject<'_>,
+        close: &LeaseClose,
+        now_ms: u64,
+    ) -> Result<bool, Infallible> {
+        Ok(self.close_lease_now(subject, close, now_ms))
+    }
+
+    async fn decide_prepaid(
+        &self,
+        call: &ChargeRequest<'_>,
+        prepayments: &[Option<Prepayment>],
+    ) -> Result<Verdict, Infallible> {
+        Ok(self.decide_prepaid_now(call, prepayments))
     }
 }

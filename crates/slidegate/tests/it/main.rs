@@ -21,6 +21,7 @@ mod give_back;
 mod headers;
 mod idempotency;
 mod keys;
+mod leases;
 mod notes;
 mod permits;
 #[cfg(feature = "policy")]

@@ -22,6 +22,7 @@ mod hot_key;
 mod idempotency;
 #[cfg(feature = "policy")]
 mod inspect;
+mod leases;
 mod lost_replies;
 mod notes;
 mod outage;

@@ -4,7 +4,7 @@ use slidegate_core::{Limit, LimitKind};
 
 /// Names of the values of a request or a limit; all others that end in `_` are variables.
 pub(super) const REQUEST_NAMES: [&str; 8] =
-    ["key_", "cost_", "quota_", "window_", "extra_", "lease_", "recorded_", "recorded_at_"];
+    ["key_", "cost_", "quota_", "window_", "extra_", "margin_", "recorded_", "recorded_at_"];
 
 /// Parts of one kind of limit.
 pub(super) struct ScriptParts {

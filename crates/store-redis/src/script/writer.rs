@@ -12,6 +12,7 @@ use super::{
 
 const TICKET: &str = include_str!("../lua/idempotency.lua");
 const OPEN_PERMITS: &str = include_str!("../lua/open_permits.lua");
+const LEASE: &str = include_str!("../lua/lease.lua");
 
 /// Bytes of a ticket before the answer.
 const TICKET_HEAD: usize = 32;
@@ -20,7 +21,7 @@ const MAX_VARIABLES: usize = 150;
 /// Maximum number of limits whose numbers are packed in one call: arguments are limited too.
 const MAX_PACKED: usize = 16;
 /// Names of the numbers of a limit in a part.
-const NUMBERS: [&str; 4] = ["quota_", "window_", "extra_", "lease_"];
+const NUMBERS: [&str; 4] = ["quota_", "window_", "extra_", "margin_"];
 
 /// Generator of one script.
 pub(super) struct ScriptWriter<'a> {
@@ -176,6 +177,10 @@ impl<'a> ScriptWriter<'a> {
     /// Charges all limits or none, and assigns the answer to `row`.
     fn decide(&mut self) {
         self.peek();
+        self.decide_after_peek();
+    }
+
+    fn decide_after_peek(&mut self) {
         let fits = |index: usize| format!("{} <= {}", self.name(index, "cost_"), self.name(index, "left_"));
         let all: Vec<String> = (0..self.limits.len()).map(fits).collect();
         self.line(format_args!("local row"));
@@ -278,6 +283,31 @@ impl<'a> ScriptWriter<'a> {
         self.add(section(OPEN_PERMITS, "functions"));
         self.charge(0, head);
         self.line(format_args!("return row"));
+    }
+
+    /// Decides a request. Behind its costs and its id are, for each limit, the node, the sequence number
+    /// and the units of a prepayment.
+    pub(super) fn decide_prepaid(&mut self, head: usize) {
+        let first = head + self.limits.len() + 1;
+        self.line(format_args!("local holder = ARGV[{first}]"));
+        self.begin_request("0", &head.to_string());
+        self.peek();
+        for index in 0..self.limits.len() {
+            if matches!(self.limits[index].kind(), LimitKind::Log { .. }) {
+                let part = section(LEASE, "prepay").replace("FIRST", &(first + 3 * index).to_string());
+                self.block(index, &part);
+            }
+        }
+        self.decide_after_peek();
+        self.line(format_args!("return row"));
+    }
+
+    /// Runs a part of the leases on the only limit, which is a log.
+    pub(super) fn lease(&mut self, part: &'static str) {
+        self.declare(0);
+        self.set(0, &[("key_", "KEYS[1]".to_owned())]);
+        self.block(0, self.parts[0].peek);
+        self.block(0, section(LEASE, part));
     }
 
     /// Assigns the debts of meters before and after the charge to `before`.

@@ -188,14 +188,20 @@ impl Shard {
     fn remove_at(&mut self, interner: &Interner, bucket: usize) {
         if let Some((at, _)) = self.at_mut(bucket) {
             let fingerprint = at.fingerprint();
-            self.forget(interner, fingerprint);
+            if let Some(mut subject) = self.take_out(interner, fingerprint) {
+                subject.set_footprint(&mut self.budget, Footprint::NONE);
+            }
         }
     }
 
-    /// Removes a subject and its share of the budget.
+    /// Removes a subject and its share of the budget, except what is on lease.
     pub(super) fn forget(&mut self, interner: &Interner, fingerprint: Fingerprint) {
-        if let Some(mut subject) = self.take_out(interner, fingerprint) {
+        let Some(mut subject) = self.take_out(interner, fingerprint) else { return };
+        subject.reset();
+        if subject.is_empty() {
             subject.set_footprint(&mut self.budget, Footprint::NONE);
+        } else {
+            self.insert(interner, fingerprint, subject);
         }
     }
 }

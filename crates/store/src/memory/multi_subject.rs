@@ -187,6 +187,15 @@ impl Memory {
 }
 
 pub(super) fn decide_subjects(subjects: &mut [LoadedSubject], call: &ChargeRequest<'_>) -> Verdict {
+    decide_subjects_by(subjects, call, decide)
+}
+
+/// Decides by a function that charges all or nothing.
+pub(super) fn decide_subjects_by(
+    subjects: &mut [LoadedSubject],
+    call: &ChargeRequest<'_>,
+    decide: impl FnOnce(&mut [LimitAttempt<'_>], u64) -> Verdict,
+) -> Verdict {
     let ChargeRequest { now_ms, holder, .. } = *call;
     let reserved = subjects.iter().find_map(|loaded| loaded.reserved.err());
     let bound = subjects.iter_mut().find_map(|loaded| loaded.subject.check_bound(now_ms).err());

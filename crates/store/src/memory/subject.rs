@@ -231,10 +231,19 @@ impl SubjectState {
         self.limit_states.is_empty() && self.permits.is_empty()
     }
 
-    /// Drops idle states and expired permits.
+    /// Forgets everything but what is on lease.
+    pub(super) fn reset(&mut self) {
+        self.denied = false;
+        self.permits = OpenPermits::default();
+        self.limit_states.iter_mut().for_each(|one| one.state.reset(&one.limit));
+        self.limit_states.retain(|one| matches!(one.state, State::LeaseLog(_)));
+    }
+
+    /// Drops idle states and leases, and expired permits.
     pub(super) fn drop_idle(&mut self, now_ms: u64) {
         self.permits.prune(now_ms);
         self.limit_states.retain(|t| Fullness::of(&t.limit, &mut t.state, now_ms) != Fullness::EMPTY);
+        self.limit_states.iter_mut().for_each(|one| one.state.drop_idle_leases());
     }
 
     /// True if a request under these limits can be decided in place: they are aligned, and there is
