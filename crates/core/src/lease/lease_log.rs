@@ -308,19 +308,27 @@ impl History for LeaseLog {
     /// Time at which to decide.
     type View = u64;
 
+    #[cold]
+    #[inline(never)]
     fn peek(&mut self, limit: &Limit, now_ms: u64) -> (u64, u64) {
         let at_ms = self.advance(limit, now_ms);
         (limit.quota().saturating_sub(self.0.log.total().saturating_add(self.leased())), at_ms)
     }
 
+    #[cold]
+    #[inline(never)]
     fn view(&self, _: &Limit, now_ms: u64) -> u64 {
         self.0.last_ms.max(now_ms)
     }
 
+    #[cold]
+    #[inline(never)]
     fn reset_after_ms(&self, limit: &Limit, now_ms: u64, _: u64) -> u64 {
         self.newest_ms().map_or(0, |newest_ms| newest_ms + limit.window_ms() - now_ms)
     }
 
+    #[cold]
+    #[inline(never)]
     fn wait_ms(&self, limit: &Limit, attempt: Attempt, _: u64) -> u64 {
         let ends = self.0.rows.iter().map(|row| LogEntry { stamp_ms: row.end_ms, count: row.units });
         let mut releases: Vec<LogEntry> = self.0.log.entries().chain(ends).collect();
@@ -330,12 +338,16 @@ impl History for LeaseLog {
         leaves_ms.saturating_sub(attempt.now_ms)
     }
 
+    #[cold]
+    #[inline(never)]
     fn record(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) -> (u64, u64) {
         let (stamp_ms, _) = self.0.log.record(limit, Attempt { now_ms: at_ms, ..attempt }, at_ms);
         self.0.last_ms = at_ms;
         (stamp_ms, self.reset_after_ms(limit, attempt.now_ms, at_ms))
     }
 
+    #[cold]
+    #[inline(never)]
     fn give_back(&mut self, limit: &Limit, attempt: Attempt, at_ms: u64) {
         if !self.0.log.is_empty() {
             self.0.log.give_back(limit, attempt, at_ms);

@@ -27,7 +27,11 @@ pub(super) fn target(capacity: u64, own: Claim, others: &(impl Iterator<Item = C
 fn fill(capacity: u64, own: Claim, others: &(impl Iterator<Item = Claim> + Clone)) -> u64 {
     let unit = unit_of(capacity);
     let weight = unit_of(others.clone().map(|claim| claim.demand).max().unwrap_or(0).max(own.demand));
-    let scaled = |claim: Claim| Claim { want: claim.want / unit, demand: (claim.demand / weight).max(1) };
+    // A want above the capacity is not met, however large it is.
+    let scaled = |claim: Claim| Claim {
+        want: claim.want.min(capacity) / unit,
+        demand: (claim.demand / weight).max(1),
+    };
     let me = scaled(own);
     let (mut left, mut demand) =
         (capacity / unit, others.clone().map(|claim| scaled(claim).demand).sum::<u64>() + me.demand);
@@ -44,7 +48,7 @@ fn fill(capacity: u64, own: Claim, others: &(impl Iterator<Item = Claim> + Clone
             }
         }
         if me.want * demand_before <= me.demand * before {
-            return own.want;
+            return own.want.min(capacity);
         }
         if left == before {
             break;

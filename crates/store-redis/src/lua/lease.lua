@@ -69,10 +69,11 @@ if wants > capacity then
   while math.floor(most / weight) > 1048576 do
     weight = weight * 2
   end
-  local own_want, own_demand = math.floor(want / unit), math.max(1, math.floor(demand / weight))
+  local own_want, own_demand = math.floor(math.min(want, capacity) / unit), math.max(1, math.floor(demand / weight))
   local left, sum = math.floor(capacity / unit), own_demand
   for index = 1, #live do
-    live[index] = { math.floor(live[index][1] / unit), math.max(1, math.floor(live[index][2] / weight)) }
+    local other_want, other_demand = math.min(live[index][1], capacity), live[index][2]
+    live[index] = { math.floor(other_want / unit), math.max(1, math.floor(other_demand / weight)) }
     sum = sum + live[index][2]
   end
   local part_left, part_sum, suffices = 0, 1, false
@@ -90,9 +91,7 @@ if wants > capacity then
     end
     part_left, part_sum = left_before, sum_before
   end
-  if not suffices then
-    target = math.min(want, math.floor(left * own_demand / sum) * unit)
-  end
+  target = math.min(want, suffices and capacity or math.floor(left * own_demand / sum) * unit)
 end
 target = want == 0 and 0 or math.max(1, target)
 -- A little more than the target is not taken away.

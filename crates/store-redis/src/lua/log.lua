@@ -161,7 +161,7 @@ local function rare_log(save)
     local value = redis.call('GET', key)
     local _, last, epoch, count = struct.unpack('<BI6I7B', value)
     local repairs = last > now + window
-    local at = repairs and now or math.max(now, last)
+    local at, changes = repairs and now or math.max(now, last), repairs
     local leases = { at = at, epoch = epoch, rows = {}, entries = {}, total = 0, leased = 0 }
     for from = 16, 15 + 48 * count, 48 do
       local row = { struct.unpack('<c8I7I7I7I7I6I6', value, from) }
@@ -171,6 +171,8 @@ local function rare_log(save)
       if row[6] + window > at then
         leases.rows[#leases.rows + 1] = row
         leases.leased = leases.leased + row[3]
+      else
+        changes = true
       end
     end
     for from = 16 + 48 * count, #value, 13 do
@@ -181,6 +183,8 @@ local function rare_log(save)
       if stamp + window > at then
         insert(leases.entries, stamp, units, 65536)
         leases.total = leases.total + units
+      else
+        changes = true
       end
     end
     if #leases.rows == 0 then
@@ -191,8 +195,8 @@ local function rare_log(save)
         return nil
       end
     end
-    if repairs then
-      write_leases(key, leases, now, window)
+    if changes then
+      write_leases(key, leases, repairs and now or last, window)
     end
     return leases
   end
