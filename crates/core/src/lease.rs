@@ -34,7 +34,8 @@ pub struct LeaseRequest {
     pub node: u64,
     /// Sequence number, larger than that of any earlier request of this id.
     pub sequence: u64,
-    /// Units that it holds: used within the last window, or still to be used without another answer.
+    /// Units that it holds: used within the last window, or still to be used without another
+    /// answer.
     pub hold: u64,
     /// Units that it would like to hold.
     pub want: u64,

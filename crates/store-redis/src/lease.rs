@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const GRANT_BYTES: usize = 3 * 7 + 6;
 
 impl Redis {
-    /// Prepayments count if all keys are in one slot. Otherwise the request is charged without them.
+    /// Prepayments count if all keys are in one slot. Otherwise the request is charged without
+    /// them.
     pub(super) async fn decide_prepaid_on_server(
         &self,
         call: &ChargeRequest<'_>,

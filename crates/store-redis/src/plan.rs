@@ -110,8 +110,8 @@ impl Plan {
         self.groups.iter().flat_map(|group| &group.items)
     }
 
-    /// Prepayments by item, from those for every limit of every charge. A limit of several charges has
-    /// the first.
+    /// Prepayments by item, from those for every limit of every charge. A limit of several charges
+    /// has the first.
     pub(super) fn prepayments(&self, of_limits: &[Option<Prepayment>]) -> Vec<Vec<Option<Prepayment>>> {
         let mut prepayments: Vec<Vec<Option<Prepayment>>> =
             self.groups.iter().map(|group| vec![None; group.items.len()]).collect();

@@ -4,8 +4,8 @@
 //! Making a function, a table or a long list of arguments takes Lua longer than most of a decision.
 //! So a part is not a function but a piece of text, which is inserted once for every limit. In it,
 //! names that end in `_` belong to the limit: they get its number, or (`quota_`, `window_`,
-//! `extra_`, `margin_`) become the numbers themselves. `WRITE` in a part stands for the part of that
-//! name.
+//! `extra_`, `margin_`) become the numbers themselves. `WRITE` in a part stands for the part of
+//! that name.
 
 mod parts;
 mod writer;

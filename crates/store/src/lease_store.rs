@@ -56,8 +56,8 @@ pub trait LeaseStore: Store {
         now_ms: u64,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
 
-    /// [`Store::decide`] with a prepayment for every limit of every charge, in order. A prepayment is
-    /// void if its lease has changed since, and where the store cannot take it.
+    /// [`Store::decide`] with a prepayment for every limit of every charge, in order. A prepayment
+    /// is void if its lease has changed since, and where the store cannot take it.
     fn decide_prepaid(
         &self,
         call: &ChargeRequest<'_>,

@@ -137,8 +137,8 @@ impl LeaseLog {
         })
     }
 
-    /// Ends a lease: removes its row and records its uses. Returns whether it was newer than the row,
-    /// if there is one.
+    /// Ends a lease: removes its row and records its uses. Returns whether it was newer than the
+    /// row, if there is one.
     pub fn close(&mut self, limit: &Limit, close: &LeaseClose, now_ms: u64) -> bool {
         let at_ms = self.advance(limit, now_ms.min(MAX_TIME_MS));
         let index = self.0.rows.iter().position(|row| row.node == close.node);
@@ -158,8 +158,8 @@ impl LeaseLog {
         true
     }
 
-    /// Forgets what was used, and raises the epoch, by which the nodes forget their part. Rows stay:
-    /// nodes go on using what they hold.
+    /// Forgets what was used, and raises the epoch, by which the nodes forget their part. Rows
+    /// stay: nodes go on using what they hold.
     pub fn reset(&mut self) {
         self.0.log = Log::EMPTY;
         // Higher than one that was lost with the state, if there were writes since: it is at least
@@ -167,7 +167,8 @@ impl LeaseLog {
         self.0.epoch = (self.0.epoch + 1).max(self.0.last_ms * 1_000);
     }
 
-    /// Takes prepaid units off their row, so that they are free for the charge that comes with them.
+    /// Takes prepaid units off their row, so that they are free for the charge that comes with
+    /// them.
     fn redeem(&mut self, prepayment: &Prepayment) -> bool {
         let row = self.0.rows.iter_mut().find(|row| row.node == prepayment.node);
         match row {
@@ -186,8 +187,8 @@ impl LeaseLog {
         }
     }
 
-    /// Drops what has left the window, and repairs what a wrong clock wrote. Returns the time at which
-    /// to decide.
+    /// Drops what has left the window, and repairs what a wrong clock wrote. Returns the time at
+    /// which to decide.
     fn advance(&mut self, limit: &Limit, now_ms: u64) -> u64 {
         let at_ms = match read(now_ms, self.0.last_ms, limit.window_ms()) {
             ClockReading::At(at_ms) => at_ms,
@@ -230,8 +231,8 @@ impl LeaseLog {
         self.0.log = Log::from_entries(self.0.last_ms, self.0.log.entries().chain(Some(entry)));
     }
 
-    /// True if there is a row for another node. If all are in use, the lease that lapsed first becomes
-    /// an entry of the log, at its end; its node would count twice if it returned.
+    /// True if there is a row for another node. If all are in use, the lease that lapsed first
+    /// becomes an entry of the log, at its end; its node would count twice if it returned.
     fn has_free_row(&mut self, limit: &Limit, at_ms: u64) -> bool {
         if self.0.rows.len() < MAX_LEASE_ROWS {
             return true;
@@ -296,8 +297,8 @@ fn bounded(request: &LeaseRequest, limit: &Limit) -> LeaseRequest {
     }
 }
 
-/// Units that a node may use. A little more than the target is not taken away: it would only move to
-/// and fro.
+/// Units that a node may use. A little more than the target is not taken away: it would only move
+/// to and fro.
 fn allowance(request: &LeaseRequest, target: u64, room: u64) -> u64 {
     let is_near = request.hold <= target + target / 32 + 1;
     let allowance = if is_near { request.hold.max(target) } else { target };
@@ -356,8 +357,8 @@ impl History for LeaseLog {
     }
 }
 
-/// [`decide`] with a prepayment for each limit, which is void if the limit has no lease of that node
-/// any more. A denial takes nothing.
+/// [`decide`] with a prepayment for each limit, which is void if the limit has no lease of that
+/// node any more. A denial takes nothing.
 pub fn decide_prepaid(
     attempts: &mut [LimitAttempt<'_>],
     prepayments: &[Option<Prepayment>],

@@ -73,7 +73,7 @@ pub enum LeaseStep {
 /// for ms in 0..20 {
 ///     assert_eq!(node.decide(1, at(ms)), LeaseDecision::Store(None)); // not worth a lease yet
 /// }
-/// let Some(LeaseStep::Sync(request)) = node.poll(at(20)) else { panic!("20 requests within W/16") };
+/// let Some(LeaseStep::Sync(request)) = node.poll(at(20)) else { panic!("20 are enough") };
 /// let reply = store.lease(&limit, &request, 1_745_000_000_021);
 /// assert!(node.answer(&reply, at(22)));
 /// let LeaseDecision::Local(decision) = node.decide(1, at(23)) else { panic!("it has a lease") };
@@ -109,8 +109,8 @@ struct PendingSync {
 }
 
 impl LeaseNode {
-    /// Node without a lease. `id` is random, and used for one lease only; `round_trip_ms` is the time
-    /// of a call, until calls have been measured.
+    /// Node without a lease. `id` is random, and used for one lease only; `round_trip_ms` is the
+    /// time of a call, until calls have been measured.
     pub fn new(id: u64, limit: Limit, round_trip_ms: u64, now: NodeTime) -> Self {
         Self {
             id,
@@ -198,8 +198,8 @@ impl LeaseNode {
         }
     }
 
-    /// Sets units aside for a charge that only the store can decide. Not while a request is under way:
-    /// its answer would return them.
+    /// Sets units aside for a charge that only the store can decide. Not while a request is under
+    /// way: its answer would return them.
     pub fn prepay(&mut self, cost: u64, now: NodeTime) -> Option<Prepayment> {
         let units = self.headroom(now).min(cost);
         if units == 0 || self.pending.is_some() {
@@ -209,8 +209,8 @@ impl LeaseNode {
         Some(Prepayment { node: self.id, sequence: self.sequence, units })
     }
 
-    /// Takes units back that were set aside for a charge that the store has denied. Not if a request
-    /// was sent since, which said that they are not here.
+    /// Takes units back that were set aside for a charge that the store has denied. Not if a
+    /// request was sent since, which said that they are not here.
     pub fn restore(&mut self, prepayment: &Prepayment) {
         if prepayment.node == self.id && prepayment.sequence == self.sequence {
             self.allowance += prepayment.units;

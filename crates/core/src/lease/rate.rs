@@ -74,8 +74,8 @@ impl RequestRate {
         ms.max(2 * round_trip_ms).max(1)
     }
 
-    /// Units that are needed within this time, by the recent rate if that is not more than twice the
-    /// mean.
+    /// Units that are needed within this time, by the recent rate if that is not more than twice
+    /// the mean.
     pub(super) fn units_within(&self, ms: u64) -> u64 {
         let rate = self.recent.max(self.mean.min(2 * self.recent));
         mul_div(rate, ms, self.window_ms).div_ceil(ONE)

@@ -14,16 +14,16 @@ const ROUNDS: usize = 3;
 
 /// Units that a node should hold. `capacity` is what all nodes can share.
 ///
-/// Everyone gets what it wants if that is possible. Otherwise the capacity is divided by demand, and
-/// nobody gets more than it wants, nor less than a unit.
+/// Everyone gets what it wants if that is possible. Otherwise the capacity is divided by demand,
+/// and nobody gets more than it wants, nor less than a unit.
 pub(super) fn target(capacity: u64, own: Claim, others: &(impl Iterator<Item = Claim> + Clone)) -> u64 {
     let wants = others.clone().map(|claim| claim.want).sum::<u64>() + own.want;
     let target = if wants <= capacity { own.want } else { fill(capacity, own, others) };
     if own.want == 0 { 0 } else { target.max(1) }
 }
 
-/// Water-filling: in every round, whoever wants less than its part gets that, and the rest is divided
-/// among the others.
+/// Water-filling: in every round, whoever wants less than its part gets that, and the rest is
+/// divided among the others.
 fn fill(capacity: u64, own: Claim, others: &(impl Iterator<Item = Claim> + Clone)) -> u64 {
     let unit = unit_of(capacity);
     let weight = unit_of(others.clone().map(|claim| claim.demand).max().unwrap_or(0).max(own.demand));

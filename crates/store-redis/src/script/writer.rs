@@ -285,8 +285,8 @@ impl<'a> ScriptWriter<'a> {
         self.line(format_args!("return row"));
     }
 
-    /// Decides a request. Behind its costs and its id are, for each limit, the node, the sequence number
-    /// and the units of a prepayment.
+    /// Decides a request. Behind its costs and its id are, for each limit, the node, the sequence
+    /// number and the units of a prepayment.
     pub(super) fn decide_prepaid(&mut self, head: usize) {
         let first = head + self.limits.len() + 1;
         self.line(format_args!("local holder = ARGV[{first}]"));

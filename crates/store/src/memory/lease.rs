@@ -19,7 +19,8 @@ impl Memory {
         self.with_lease(subject, now_ms, lease).unwrap_or(nothing)
     }
 
-    /// [`LeaseStore::close_lease`](crate::LeaseStore::close_lease) without waiting, which cannot fail.
+    /// [`LeaseStore::close_lease`](crate::LeaseStore::close_lease) without waiting, which cannot
+    /// fail.
     pub fn close_lease_now(&self, subject: &LeaseSubject<'_>, close: &LeaseClose, now_ms: u64) -> bool {
         let close = |state: &mut State| state.close_lease(subject.limit(), close, now_ms);
         self.with_lease(subject, now_ms, close).unwrap_or(true)
@@ -52,8 +53,8 @@ impl Memory {
         result
     }
 
-    /// [`LeaseStore::decide_prepaid`](crate::LeaseStore::decide_prepaid) without waiting, which cannot
-    /// fail.
+    /// [`LeaseStore::decide_prepaid`](crate::LeaseStore::decide_prepaid) without waiting, which
+    /// cannot fail.
     pub fn decide_prepaid_now(
         &self,
         call: &ChargeRequest<'_>,

@@ -1,6 +1,6 @@
 //! A fleet: nodes with leases and one store, over a network that loses, delays and reorders, with
-//! clients, operators and clocks that do what they should not. Every safety rule can be switched off
-//! at the boundary between the parts, so that the code under test has no switches.
+//! clients, operators and clocks that do what they should not. Every safety rule can be switched
+//! off at the boundary between the parts, so that the code under test has no switches.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -321,7 +321,8 @@ impl Fleet {
         fleet
     }
 
-    /// Schedules what does not follow from anything else; returns from when on a lowered quota holds.
+    /// Schedules what does not follow from anything else; returns from when on a lowered quota
+    /// holds.
     fn plan(&mut self) -> Option<u64> {
         let (count, window_ms) = (self.nodes.len() as u64, self.window_ms);
         for node in 0..self.nodes.len() {
@@ -645,8 +646,8 @@ impl Fleet {
         }
     }
 
-    /// The worst that clients can do: they use all of a lease just before its end, and more at another
-    /// node just when the store lets the lease go. The node is cut off meanwhile.
+    /// The worst that clients can do: they use all of a lease just before its end, and more at
+    /// another node just when the store lets the lease go. The node is cut off meanwhile.
     fn exploit(&mut self, node: usize, left_ms: u64) {
         let window_ms = self.window_ms;
         self.nodes[node].silent_until = self.now_ms + left_ms.saturating_sub(8);

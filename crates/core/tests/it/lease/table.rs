@@ -68,7 +68,7 @@ fn a_scarce_quota_is_divided_by_demand_as_far_as_it_is_free() {
 }
 
 #[test]
-fn a_little_more_than_the_target_is_not_taken_away() {
+fn a_little_more_than_the_target_stays() {
     let (limit, mut log) = (limit(640), empty());
     log.lease(&limit, &request(1, 1, 0, 640), T);
     log.lease(&limit, &request(2, 1, 0, 640), T);
@@ -243,7 +243,8 @@ fn rows_are_bounded() {
     for node in 0..MAX_LEASE_ROWS as u64 {
         grant(log.lease(&limit, &request(node, 1, 0, 10), T + node));
     }
-    // All of them have leases: one more gets none, and what it holds counts until its lease is over.
+    // All of them have leases: one more gets none, and what it holds counts until its lease is
+    // over.
     let now_ms = T + LENGTH - 1;
     let full = LeaseReply::Full { sequence: 9 };
     assert_eq!(log.lease(&limit, &request(99, 9, 0, 10), now_ms), full);
