@@ -12,6 +12,17 @@ use slidegate_testkit::leases::{LeaseAnswer, LeaseOperation, LeaseTrace, answer_
 
 const START_MS: u64 = 1_745_000_000_000;
 
+/// Step of a random trace.
+#[derive(Clone, Debug)]
+pub(crate) struct LeaseStep {
+    forward_ms: u64,
+    /// By how much the clock then steps back.
+    back_ms: u64,
+    /// Index of the limit in force, of two with one history.
+    limit: usize,
+    operation: LeaseOperation,
+}
+
 /// Runs every golden trace, each on a store of its own.
 pub(crate) fn run_traces<A: FnMut(&Limit, LeaseOperation, u64) -> LeaseAnswer>(mut store: impl FnMut() -> A) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/lease.jsonl");
@@ -27,21 +38,21 @@ pub(crate) fn compare<A: FnMut(&Limit, LeaseOperation, u64) -> LeaseAnswer>(
     part: u64,
     store: impl Fn() -> A,
 ) {
-    prove_part(part, generate, |limits: &[Limit; 2], steps: &[(u64, i64, bool, LeaseOperation)]| {
+    prove_part(part, generate, |limits: &[Limit; 2], steps: &[LeaseStep]| {
         let (mut state, mut answer) = (State::new(&limits[0]), store());
         let mut now_ms = START_MS;
-        for (index, (forward_ms, step_ms, is_second, operation)) in steps.iter().enumerate() {
-            now_ms = (now_ms + forward_ms).saturating_add_signed(*step_ms);
-            let limit = &limits[usize::from(*is_second)];
-            // A store may drop a state that is the same as a new one, which a clock that steps back
-            // could tell. So both look before and after.
-            if *step_ms < 0 {
+        for (index, LeaseStep { forward_ms, back_ms, limit, operation }) in steps.iter().enumerate() {
+            now_ms += forward_ms;
+            let limit = &limits[*limit];
+            // A store may drop a state that is the same as a new one, which is visible only if the
+            // clock then steps back. So both peek before that.
+            if *back_ms > 0 {
                 let peek = LeaseOperation::Check { cost: 0, prepayment: None };
-                let before_ms = now_ms.saturating_add_signed(-*step_ms);
-                let _ = (answer_of_state(&mut state, limit, peek, before_ms), answer(limit, peek, before_ms));
+                let _ = (answer_of_state(&mut state, limit, peek, now_ms), answer(limit, peek, now_ms));
+                now_ms -= back_ms;
             }
-            let (core, other) =
-                (answer_of_state(&mut state, limit, *operation, now_ms), answer(limit, *operation, now_ms));
+            let core = answer_of_state(&mut state, limit, *operation, now_ms);
+            let other = answer(limit, *operation, now_ms);
             if core != other {
                 return Err(format!(
                     "step {index} at {now_ms}: {operation:?}\ncore  {core:?}\nstore {other:?}"
@@ -52,9 +63,8 @@ pub(crate) fn compare<A: FnMut(&Limit, LeaseOperation, u64) -> LeaseAnswer>(
     });
 }
 
-/// Two limits with one history, and steps: how time passes, how the clock steps, under which limit,
-/// and what.
-fn generate(rng: &Rng) -> ([Limit; 2], Vec<(u64, i64, bool, LeaseOperation)>) {
+/// Two limits with one history, and steps.
+fn generate(rng: &Rng) -> ([Limit; 2], Vec<LeaseStep>) {
     let quota = if rng.one_in(4) { rng.magnitude(slidegate::MAX_QUOTA) } else { rng.between(1, 200) };
     let window_ms = if rng.one_in(4) { rng.magnitude(86_400_000) } else { rng.between(1, 200) };
     let limit = |quota| Limit::new(quota, Duration::from_millis(window_ms)).expect("a limit");
@@ -65,11 +75,8 @@ fn generate(rng: &Rng) -> ([Limit; 2], Vec<(u64, i64, bool, LeaseOperation)>) {
     let steps = (0..rng.between(4, if nodes > 6 { 160 } else { 40 })).map(|_| {
         let forward_ms = rng.pick(&[0, 0, 1, window_ms / 64, window_ms / 8, window_ms, 2 * window_ms]);
         let forward_ms = if nodes > 6 && rng.below(10) > 0 { 0 } else { forward_ms };
-        let step_ms = if rng.one_in(12) {
-            -(rng.pick(&[1, window_ms, window_ms + 1, 3 * window_ms]) as i64)
-        } else {
-            0
-        };
+        let back_ms =
+            if rng.one_in(12) { rng.pick(&[1, window_ms, window_ms + 1, 3 * window_ms]) } else { 0 };
         let node = rng.between(1, nodes);
         sequence += rng.pick(&[1, 1, 1, 0]);
         let operation = match rng.below(if nodes > 6 { 6 } else { 10 }) {
@@ -100,7 +107,7 @@ fn generate(rng: &Rng) -> ([Limit; 2], Vec<(u64, i64, bool, LeaseOperation)>) {
                 LeaseOperation::Close(LeaseClose { node, sequence, uses })
             }
         };
-        (forward_ms, step_ms, rng.one_in(8), operation)
+        LeaseStep { forward_ms, back_ms, limit: usize::from(rng.one_in(8)), operation }
     });
     (limits, steps.collect())
 }
