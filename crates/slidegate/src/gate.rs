@@ -41,8 +41,8 @@ use slidegate_policy::Policy;
 use slidegate_store::fallback::share;
 use slidegate_store::random;
 use slidegate_store::{Charge, ChargeRequest, Key, SettleOutcome, Settlement, Space, Store};
-use wait::QueueKey;
 pub(crate) use wait::WaitFlag;
+use wait::WaitSubject;
 
 /// Space of ad hoc limits of single requests. No rule can have this name.
 const AD_HOC_SPACE: &str = "/v1/limit";
@@ -78,7 +78,7 @@ pub struct Gate<S, C = SystemClock> {
     settled: settlement::SettlementCounters,
     /// Requests refused because there was no room for their idempotency keys.
     full: AtomicU64,
-    queue: WaitQueue<QueueKey>,
+    queue: WaitQueue<WaitSubject>,
     ad_hoc: Space,
     batch_space: Space,
     telemetry: Option<Arc<Telemetry>>,
@@ -118,8 +118,9 @@ impl<S, C> Gate<S, C> {
         Self { signer: Signer::new(&secret), ..self }
     }
 
-    /// Maximum of requests that wait at the same time, 10,000 by default; requests on the same
-    /// subjects have at most a sixteenth of that. Further ones are decided immediately.
+    /// Maximum of requests that wait at the same time, 10,000 by default. A subject has at most a
+    /// sixteenth of that, and less where a request has several, so that each of them leaves room
+    /// for others. Further requests are decided immediately.
     pub fn max_waiting(self, requests: usize) -> Self {
         Self { queue: WaitQueue::bounded(requests), ..self }
     }

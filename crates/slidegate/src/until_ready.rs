@@ -35,7 +35,7 @@ pub enum WaitError<E> {
 impl<S: Store, C: Clock> Engine<S, C> {
     async fn until_ready(&self, key: Key<'_>, cost: u64) -> Result<Verdict, WaitError<S::Error>> {
         let key = key.into_owned();
-        let ticket = self.queue.join(key.clone()).ok_or(WaitError::QueueFull)?;
+        let ticket = self.queue.join([key.clone()]).ok_or(WaitError::QueueFull)?;
         let _turn = ticket.turn().await;
         loop {
             let verdict = self.decide(&key, cost).await.map_err(WaitError::Store)?;

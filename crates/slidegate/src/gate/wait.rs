@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::Gate;
@@ -16,8 +15,8 @@ use slidegate_store::{Key, Space};
 /// Interval between attempts for a slot in flight, which may be released before its hold ends.
 const POLL_MS: u64 = 20;
 
-/// Key of a wait queue: the subjects of its requests.
-pub(super) type QueueKey = SmallVec<[(Space, Key<'static>); 1]>;
+/// Subject of a rule.
+pub(super) type WaitSubject = (Space, Key<'static>);
 
 /// Flag of a request, set while it only waits: nothing is charged or on its way to the store then,
 /// so that its future can be dropped.
@@ -58,7 +57,7 @@ impl<S: Store, C: Clock> Gate<S, C> {
     ) -> Result<IdempotentOutcome, S::Error> {
         let deadline = Instant::now() + options.wait;
         let each = charges.charges.iter();
-        let subjects = each.map(|charge| (charge.space, charge.key.clone().into_owned())).collect();
+        let subjects = each.map(|charge| (charge.space, charge.key.clone().into_owned()));
         let Some(ticket) = self.queue.join(subjects) else {
             return self.decide_once(charges, id, options).await;
         };

@@ -106,6 +106,40 @@ async fn a_subject_that_fills_its_queue_delays_nobody_else() {
     assert_eq!(admitted, 2 + 4, "two at once, and the four of its queue");
 }
 
+/// A client that varies another attribute has several queues, but the positions of one subject. It
+/// leaves room in a rule that all clients share, too.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_varies_an_attribute_delays_nobody_else() {
+    const CLIENTS: &str = "  - { name: clients, key: [ip], limits: [2/s] }\n";
+    const USERS: &str = "  - { name: users, key: [user], limits: [2/s] }\n";
+    const ALL: &str = "  - { name: all, limits: [1000/s] }\n";
+    for (rules, positions) in [([CLIENTS, USERS, ""], 16), ([CLIENTS, USERS, ALL], 8)] {
+        let gate = Arc::new(gate(&rules.concat()).max_waiting(16 * 16));
+        let start = Instant::now();
+        let check = |attributes: String| {
+            let gate = gate.clone();
+            async move {
+                let wait = Duration::from_secs(60);
+                let request = CheckRequest { wait, ..CheckRequest::from(request(&attributes)) };
+                let answer = gate.check(&request).await.expect("an answer");
+                (answer.is_allowed(), start.elapsed().as_secs())
+            }
+        };
+        let flood = (0..1_000).map(|n| tokio::spawn(check(format!("ip=192.0.2.1 user={n}"))));
+        let flood: Vec<_> = flood.collect();
+        tokio::task::yield_now().await;
+        let bob: Vec<_> = (0..4).map(|_| tokio::spawn(check("ip=192.0.2.2 user=bob".to_owned()))).collect();
+        for (n, task) in bob.into_iter().enumerate() {
+            assert_eq!(task.await.expect("no panic"), (true, n as u64 / 2), "as if nobody else were there");
+        }
+        let mut admitted = 0;
+        for task in flood {
+            admitted += u32::from(task.await.expect("no panic").0);
+        }
+        assert_eq!(admitted, 2 + positions, "two at once, and the positions of its address");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_slot_goes_to_the_queue_when_it_is_released() {
     let gate = Arc::new(gate("  - { name: slots, key: [user], limits: [{ in_flight: 1, hold: 1h }] }\n"));
