@@ -13,7 +13,7 @@ use slidegate::adaptive::{Adaptive, AdaptiveLimiter, ConcurrencySlot, RequestCom
 use model::{ConcurrencyControl, ServiceModel, StepResult, Traffic};
 use netflix::{Gradient2, Vegas, Windowed};
 use scenarios::Scenario;
-use summary::StepSummary;
+use summary::ScenarioSummary;
 
 /// Limiter of a simulation.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +39,10 @@ impl Contender {
         }
     }
 
-    /// Figures over many seeds, by step. Steps without an overload have none: a limit does not
-    /// matter there.
-    pub fn summarize(self, scenario: &Scenario, seeds: Range<u64>) -> Vec<(usize, StepSummary)> {
+    /// Figures over many seeds.
+    pub fn summarize(self, scenario: &Scenario, seeds: Range<u64>) -> ScenarioSummary {
         let runs: Vec<Vec<StepResult>> = seeds.map(|seed| self.run(scenario, seed)).collect();
-        let overloads = scenario.steps.iter().enumerate().filter(|(_, step)| step.load() > 1.0);
-        let summary = |(index, _)| {
-            let results: Vec<&StepResult> = runs.iter().filter_map(|run| run.get(index)).collect();
-            (index, StepSummary::of(&results))
-        };
-        overloads.map(summary).collect()
+        ScenarioSummary::of(scenario, &runs)
     }
 
     /// Results of all steps of a scenario.
@@ -119,6 +113,7 @@ mod tests {
     use super::Contender::{Aimd, Gradient, Gradient2};
     use super::model::StepResult;
     use super::scenarios::{HALVED, OVERSIZED, PARTITIONS, SLOWER};
+    use super::summary::ScenarioSummary;
 
     /// The short version of `scripts/bench adaptive`, which has more scenarios and seeds.
     const SEEDS: std::ops::Range<u64> = 0..3;
@@ -159,6 +154,21 @@ mod tests {
         for seed in SEEDS {
             assert_settled("AIMD", seed, &Aimd(11).run(&HALVED, seed));
         }
+    }
+
+    /// A run with one step that does not settle is one of many steps, and a run that fails.
+    #[test]
+    fn a_run_settles_with_all_of_its_steps() {
+        let result = |limit| StepResult {
+            limits: vec![limit; 9],
+            throughput: 1.0,
+            throughputs: Vec::new(),
+            undercut: 0,
+        };
+        let settled = vec![result(1.0), result(0.9), result(1.2)];
+        let stuck = vec![result(1.0), result(0.04), result(1.1)];
+        let summary = ScenarioSummary::of(&HALVED, &[settled.clone(), settled.clone(), settled, stuck]);
+        assert_eq!((summary.settled_share(), summary.settled_runs_share()), (11.0 / 12.0, 0.75));
     }
 
     #[test]

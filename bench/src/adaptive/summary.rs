@@ -1,6 +1,7 @@
 //! Figures of one step over many seeds.
 
 use super::model::StepResult;
+use super::scenarios::Scenario;
 
 /// Lowest, median and highest of some figures.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -11,6 +12,17 @@ pub struct Range {
     pub median: f64,
     /// Highest.
     pub highest: f64,
+}
+
+/// Figures of a scenario over many seeds.
+#[derive(Clone, Debug)]
+pub struct ScenarioSummary {
+    /// Runs.
+    pub runs: usize,
+    /// Runs whose limit settles in every step with an overload.
+    pub settled_runs: usize,
+    /// Figures of the steps with an overload, by index.
+    pub steps: Vec<(usize, StepSummary)>,
 }
 
 /// Figures of one step over many seeds.
@@ -36,6 +48,36 @@ impl Range {
         figures.sort_by(f64::total_cmp);
         let at = |index: usize| figures.get(index).copied().unwrap_or(f64::NAN);
         Self { lowest: at(0), median: at(figures.len() / 2), highest: at(figures.len().saturating_sub(1)) }
+    }
+}
+
+impl ScenarioSummary {
+    /// Summary of the results of all runs. Steps without an overload have no figures: a limit does
+    /// not matter there.
+    pub fn of(scenario: &Scenario, runs: &[Vec<StepResult>]) -> Self {
+        let overloads = scenario.steps.iter().enumerate().filter(|(_, step)| step.load() > 1.0);
+        let overloads: Vec<usize> = overloads.map(|(index, _)| index).collect();
+        let is_settled = |run: &&Vec<StepResult>| overloads.iter().all(|index| run[*index].is_settled());
+        let settled_runs = runs.iter().filter(is_settled).count();
+        let summary = |index: &usize| {
+            let results: Vec<&StepResult> = runs.iter().map(|run| &run[*index]).collect();
+            (*index, StepSummary::of(&results))
+        };
+        Self { runs: runs.len(), settled_runs, steps: overloads.iter().map(summary).collect() }
+    }
+
+    /// Share of the steps with an overload in which the limit settles, over all runs.
+    pub fn settled_share(&self) -> f64 {
+        let (runs, settled) = self
+            .steps
+            .iter()
+            .fold((0, 0), |(runs, settled), (_, step)| (runs + step.runs, settled + step.settled));
+        settled as f64 / runs as f64
+    }
+
+    /// Share of the runs in which it settles in every such step.
+    pub fn settled_runs_share(&self) -> f64 {
+        self.settled_runs as f64 / self.runs as f64
     }
 }
 

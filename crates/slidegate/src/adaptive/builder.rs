@@ -144,8 +144,9 @@ impl<A> Adaptive<A> {
         Self { max: limit, ..self }
     }
 
-    /// Shortest time between two changes of the limit; 500 ms by default. A window also lasts until
-    /// it has 250 samples, and for two latencies.
+    /// Shortest time between two changes of the limit; 500 ms by default. A window also lasts for
+    /// two latencies, and until their mean is known to about 6 %: for 30 to 1,000 samples, the more
+    /// the more latencies vary.
     pub fn window(self, window: Duration) -> Self {
         Self { window, ..self }
     }

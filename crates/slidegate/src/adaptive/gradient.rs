@@ -57,7 +57,8 @@ const MIN_GROWTH: f64 = 0.25;
 /// Part by which it grows at first, and at most.
 const MAX_GROWTH: f64 = 0.5;
 
-/// Growth from which on latency above tolerance calls for a probe: only a queue ends such growth.
+/// Growth from which on latency above tolerance calls for a probe after the next window: only a
+/// queue ends such growth, and only a probe that is clear shows one.
 const QUICK_GROWTH: f64 = 0.2;
 
 /// Factor of the growth after a window without a queue.
@@ -154,7 +155,11 @@ impl GradientState {
             GradientPhase::Follow { windows_to_probe } => {
                 let excess = latency_s / baseline_s / self.settings.tolerance;
                 let is_knee = self.growth > QUICK_GROWTH && excess > 1.0;
-                let is_due = measured.limit_reached && (windows_to_probe == 0 || is_knee);
+                let is_due = measured.limit_reached && windows_to_probe == 0;
+                if is_knee && measured.limit_reached && !is_due && excess <= JUMP {
+                    // Chance makes a window long too. The probe compares the next one.
+                    return GradientPhase::Follow { windows_to_probe: 0 };
+                }
                 let ratio = PROBE_RATIO.min(1.0 / excess).max(MIN_GRADIENT);
                 let probe = self.probe(ratio, latency_s).filter(|_| is_due || excess > JUMP);
                 probe.unwrap_or_else(|| {
@@ -210,6 +215,10 @@ impl GradientState {
             self.learn(if is_new { 1.0 } else { PROBE_WEIGHT }, latency_s);
             let windows_to_probe = if is_clear && !is_new { PROBE_INTERVAL } else { EARLY_PROBE };
             return GradientPhase::Follow { windows_to_probe };
+        }
+        if !is_clear && self.growth > QUICK_GROWTH {
+            // An end of quick growth by mistake takes many windows to make up for: compare again.
+            return GradientPhase::Follow { windows_to_probe: 0 };
         }
         self.growth = GROWTH;
         let capacity = f64::from(probe.limit_before) * latency_s / probe.latency_before_s;
