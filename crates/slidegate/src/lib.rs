@@ -96,7 +96,7 @@ pub mod telemetry;
 #[cfg(feature = "tower")]
 pub mod tower;
 
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "tower"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
