@@ -13,7 +13,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::gates::policy;
 use crate::redis::stores::{eventually, patient};
-use crate::tower::endings;
+use crate::tower::{endings, ready};
 
 const SLOTS: &str = "  - { name: slots, limits: [{ in_flight: 8, hold: 1h }] }\n";
 const ONE_SLOT: &str = "  - { name: slots, limits: [{ in_flight: 1, hold: 1h }] }\n";
@@ -31,10 +31,7 @@ async fn until_free(gate: &Gate<Redis>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_slot_leaks_over_redis() {
     let server = RedisServer::start(Flavour::Redis70);
-    let gate = Arc::new(Gate::new(policy(endings::RULES), Redis::new(&patient(&server.url()))));
-    let handled = endings::run(&gate).await;
-    assert!(handled > endings::requests() / 4, "only {handled} requests got a slot");
-    until_free(&gate).await;
+    endings::prove_no_leaks(Redis::new(&patient(&server.url())), Duration::from_millis(200)).await;
 }
 
 /// A server that stands still holds the decision; by then the client has left.
@@ -62,6 +59,16 @@ async fn a_request_that_leaves_during_its_decision_gives_its_slot_back() {
         // Answered after the decision.
         until_free(&gate).await;
         assert_eq!(gate.settlements().settled, 2, "both requests had a slot, wait {wait:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_service_that_is_ready_gets_the_request_over_redis() {
+    let server = RedisServer::start(Flavour::Redis70);
+    for wait in [Duration::ZERO, Duration::from_secs(60)] {
+        server.must(&["FLUSHALL"]);
+        let gate = Gate::new(policy(ready::RULES), Redis::new(&patient(&server.url())));
+        ready::prove_readiness(RateLimitLayer::new(Arc::new(gate)).wait(wait)).await;
     }
 }
 
