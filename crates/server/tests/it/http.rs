@@ -3,7 +3,6 @@
 
 mod client;
 mod document;
-mod log_lines;
 mod service;
 
 mod ad_hoc;

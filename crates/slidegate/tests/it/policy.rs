@@ -1,5 +1,6 @@
 //! The rules of a policy file: their errors, and what they give a request.
 
+mod construct;
 mod diff;
 mod explain;
 mod explain_request;

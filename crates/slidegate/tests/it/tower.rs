@@ -3,8 +3,13 @@
 mod adaptive;
 mod charges;
 pub(crate) mod endings;
+#[cfg(feature = "redis")]
+mod failures;
 mod grpc;
 mod hyper_server;
+mod peers;
+mod readme;
+pub(crate) mod ready;
 #[cfg(feature = "redis")]
 mod recording;
 mod requests;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use slidegate_testkit::log_lines::LogLines;
 
-use crate::http::log_lines::Lines;
 use crate::http::service::{BOTH, Kind, Service};
 
 const RULES: &str = "
@@ -17,7 +17,7 @@ rules:
 ";
 
 /// Lines come from a thread of their own: waits for so many, and for no more than that.
-async fn wait_for(lines: &Lines, count: usize) -> Vec<String> {
+async fn wait_for(lines: &LogLines, count: usize) -> Vec<String> {
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut found = Vec::new();
     while found.len() < count {
@@ -33,7 +33,7 @@ async fn wait_for(lines: &Lines, count: usize) -> Vec<String> {
 #[tokio::test]
 async fn a_denial_leaves_a_line() {
     for kind in BOTH {
-        let lines = Lines::of("slidegate::denial");
+        let lines = LogLines::of("slidegate::denial");
         let _guard = tracing::subscriber::set_default(lines.clone());
         let service = Service::start(kind, RULES).await;
         let mut client = service.client().await;
@@ -94,7 +94,7 @@ async fn a_denial_leaves_a_line() {
 /// Nothing that a client sends ends a line, or is taken for a field.
 #[tokio::test]
 async fn values_of_clients_stay_values() {
-    let lines = Lines::of("slidegate::denial");
+    let lines = LogLines::of("slidegate::denial");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let rules = "rules: [{ name: login, key: [user], limits: [1/min] }]";
     let service = Service::start(Kind::Memory, rules).await;
@@ -117,7 +117,7 @@ async fn values_of_clients_stay_values() {
 /// besides.
 #[tokio::test]
 async fn a_flood_is_counted() {
-    let lines = Lines::of("slidegate::denial");
+    let lines = LogLines::of("slidegate::denial");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let policy = format!("observe: {{ denial_log: 3 }}\n{RULES}");
     let service = Service::start_in_real_time(Kind::Memory, &policy).await;
@@ -143,7 +143,7 @@ async fn a_flood_is_counted() {
 
 #[tokio::test]
 async fn subjects_may_be_hashed_and_the_log_may_be_off() {
-    let lines = Lines::of("slidegate::denial");
+    let lines = LogLines::of("slidegate::denial");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let login = json!({ "path": "/login", "ip": "203.0.113.7" });
     let hashed = Service::start(Kind::Memory, &format!("observe: {{ subjects: hashed }}\n{RULES}")).await;
@@ -170,7 +170,7 @@ async fn subjects_may_be_hashed_and_the_log_may_be_off() {
 /// What is still to be written when the service ends is written, and so is what was left out.
 #[tokio::test]
 async fn the_end_leaves_nothing_out() {
-    let lines = Lines::of("slidegate::denial");
+    let lines = LogLines::of("slidegate::denial");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start(Kind::Memory, &format!("observe: {{ denial_log: 2 }}\n{RULES}")).await;
     service.client().await.statuses(10, json!({ "path": "/login", "ip": "203.0.113.7" })).await;

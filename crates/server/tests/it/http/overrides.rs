@@ -8,9 +8,9 @@ use slidegate::policy::TemporaryOverride;
 use slidegate::store::{Note, PostOutcome};
 use slidegate::{Store, SystemClock};
 use slidegate_server::{Config, NewOverride, OverrideError, OverrideRecord, PolicySource, Runtime};
+use slidegate_testkit::log_lines::LogLines;
 use slidegate_testkit::servers::{Flavour, RedisServer};
 
-use crate::http::log_lines::Lines;
 use crate::http::service::{Kind, Service};
 
 const RULES: &str = "
@@ -176,7 +176,7 @@ async fn while_the_store_fails_present_overrides_apply_until_they_expire() {
 }
 
 /// The next line of the log that is no repetition has these words. The store is asked every second.
-async fn expect_line(lines: &Lines, words: &[&str]) {
+async fn expect_line(lines: &LogLines, words: &[&str]) {
     let began = Instant::now();
     let logged = loop {
         let mut new = lines.take();
@@ -197,7 +197,7 @@ async fn expect_line(lines: &Lines, words: &[&str]) {
 /// it answers again.
 #[tokio::test]
 async fn a_store_failure_is_reported() {
-    let lines = Lines::of("slidegate_server::runtime::overrides");
+    let lines = LogLines::of("slidegate_server::runtime::overrides");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let (fails, again) = ("the store is unavailable: ", "the store is available again");
     let (without, with) =

@@ -15,11 +15,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 use slidegate::headers::{Headers, Reset, Style};
-use slidegate::store::redis::RedisConfig;
 use slidegate::tower::RateLimitLayer;
-use slidegate::{Clock, Gate, ManualClock, Memory, Redis, SyncStore};
+use slidegate::{Clock, Gate, ManualClock, Memory, SyncStore};
 use slidegate_client::{Advice, Exchange, RetrySettings, advice};
 
+use super::failures::nowhere;
 use crate::gates::policy;
 
 /// Wednesday, 18 November 2026, less than a second after 15:00:00.
@@ -150,10 +150,7 @@ impl Recording {
 
     /// A server whose store is away.
     async fn run_without_store(&mut self, style_name: &str, style: Style) {
-        let nowhere = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let url = format!("redis://{}", nowhere.expect("a free port"));
-        let store = Redis::new(&RedisConfig::parse(&url).expect("a URL"));
-        let gate = Gate::new(policy(SCENARIOS[0].rules), store).clock(ManualClock::new(START_MS));
+        let gate = Gate::new(policy(SCENARIOS[0].rules), nowhere()).clock(ManualClock::new(START_MS));
         let response = Server::start(layer(gate, style)).await.get(&[]).await;
         assert_eq!(response.status(), 503);
         let name = format!("{style_name}, no store");

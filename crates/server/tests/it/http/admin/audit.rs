@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use slidegate_testkit::certificates::{Authority, CertificateFiles, Usage};
+use slidegate_testkit::log_lines::LogLines;
 use slidegate_testkit::servers::{AfterDrop, Flavour, Proxy, RedisServer};
 
 use super::policy::over_file;
 use super::{LOGIN, Operator, TOKEN, with_token};
 use crate::http::client::Response;
-use crate::http::log_lines::Lines;
 use crate::http::service::{Kind, Service};
 use serde_json::json;
 use slidegate::SystemClock;
@@ -17,7 +17,7 @@ use slidegate_server::{Config, Runtime};
 /// What a request is answered, and the one line that it leaves.
 async fn line(
     operator: &mut Operator,
-    lines: &Lines,
+    lines: &LogLines,
     (method, path, body): (&str, &str, &str),
 ) -> (Response, String) {
     let headers = [("content-type", "application/json"), ("x-request-id", "the-request")];
@@ -29,7 +29,7 @@ async fn line(
 
 #[tokio::test]
 async fn every_change_leaves_one_line_and_a_look_leaves_none() {
-    let lines = Lines::of("slidegate::audit");
+    let lines = LogLines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
@@ -90,7 +90,7 @@ async fn every_change_leaves_one_line_and_a_look_leaves_none() {
 #[tokio::test]
 async fn a_flood_without_a_token_is_summarised() {
     const REFUSED: u64 = 200;
-    let lines = Lines::of("slidegate::audit");
+    let lines = LogLines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
@@ -127,7 +127,7 @@ async fn a_flood_without_a_token_is_summarised() {
 /// Whoever goes away before the answer leaves a line, too: something may have changed.
 #[tokio::test]
 async fn a_client_that_goes_away_leaves_a_line() {
-    let lines = Lines::of("slidegate::audit");
+    let lines = LogLines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let service = Service::start_in_real_time(Kind::Memory, &with_token(LOGIN)).await;
     let mut operator = Operator::with(&service, Some(TOKEN)).await;
@@ -151,7 +151,7 @@ async fn a_client_that_goes_away_leaves_a_line() {
 /// is wrong with the other.
 #[tokio::test]
 async fn a_partial_reload_is_reported_as_partial() {
-    let lines = Lines::of("slidegate::audit");
+    let lines = LogLines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let authority = Authority::new("authority");
     let files = CertificateFiles::of(&authority.sign(Usage::Server, 1));
@@ -212,7 +212,7 @@ rules: [{{ name: login, key: [ip], limits: [{quota}/min] }}]",
 /// A store that was told something and does not say what came of it may have done it.
 #[tokio::test]
 async fn what_a_store_may_have_done_is_not_called_refused() {
-    let lines = Lines::of("slidegate::audit");
+    let lines = LogLines::of("slidegate::audit");
     let _guard = tracing::subscriber::set_default(lines.clone());
     let redis = RedisServer::start(Flavour::Redis70);
     let proxy = Proxy::start(redis.port());

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde_json::json;
 use slidegate::SystemClock;
 use slidegate_server::{Config, Runtime};
+use slidegate_testkit::log_lines::LogLines;
 use slidegate_testkit::servers::{Flavour, RedisServer};
 use tokio::time::timeout;
 
 use super::Operator;
 use crate::http::client::Response;
-use crate::http::log_lines::Lines;
 use crate::http::service::Service;
 
 /// How Redis is made to refuse writes, how to end it, and the word that it refuses with.
@@ -45,7 +45,7 @@ async fn metric(operator: &mut Operator, name: &str) -> u64 {
 
 #[tokio::test]
 async fn a_redis_that_refuses_writes_is_noticed_until_it_writes_again() {
-    let lines = Lines::of("slidegate_store_redis::link::refusal");
+    let lines = LogLines::of("slidegate_store_redis::link::refusal");
     let _guard = tracing::subscriber::set_default(lines.clone());
     for flavour in [Flavour::Redis62, Flavour::Redis70] {
         for (begin, end, code) in WAYS {

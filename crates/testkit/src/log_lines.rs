@@ -7,20 +7,24 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Keeps the lines of one target.
-#[derive(Clone)]
-pub(crate) struct Lines {
+/// Subscriber that collects the lines of one target.
+#[derive(Clone, Debug)]
+pub struct LogLines {
     target: &'static str,
     lines: Arc<Mutex<Vec<String>>>,
 }
 
-impl Lines {
-    pub(crate) fn of(target: &'static str) -> Self {
+impl LogLines {
+    /// No lines yet, of this target.
+    pub fn of(target: &'static str) -> Self {
         Self { target, lines: Arc::default() }
     }
 
-    /// Those since the last time.
-    pub(crate) fn take(&self) -> Vec<String> {
+    /// Lines since the last call.
+    ///
+    /// # Panics
+    /// If a thread panicked while it wrote one.
+    pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.lines.lock().expect("no panic"))
     }
 }
@@ -33,7 +37,7 @@ impl Visit for Written {
     }
 }
 
-impl Subscriber for Lines {
+impl Subscriber for LogLines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == self.target
     }
