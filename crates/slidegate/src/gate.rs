@@ -41,6 +41,7 @@ use slidegate_policy::Policy;
 use slidegate_store::fallback::share;
 use slidegate_store::random;
 use slidegate_store::{Charge, ChargeRequest, Key, SettleOutcome, Settlement, Space, Store};
+#[cfg(feature = "tower")]
 pub(crate) use wait::WaitFlag;
 use wait::WaitSubject;
 
