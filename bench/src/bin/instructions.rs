@@ -14,7 +14,7 @@ use slidegate_bench::{counted, ours};
 /// Quick or not, there is nothing to leave out here.
 const OPTIONS: [&str; 2] = ["--json", "--quick"];
 /// Paths of a decision: the kind, the answer, and the bound.
-const PATHS: [(&str, &str, Option<f64>); 11] = [
+const PATHS: [(&str, &str, Option<f64>); 13] = [
     ("counter", "allowed", Some(220.0)),
     ("counter", "denied", Some(220.0)),
     ("turned", "allowed", Some(220.0)),
@@ -26,6 +26,8 @@ const PATHS: [(&str, &str, Option<f64>); 11] = [
     ("both", "denied", None),
     ("rule", "allowed", Some(2_050.0)),
     ("rule", "denied", Some(2_050.0)),
+    ("plain", "allowed", Some(1_050.0)),
+    ("plain", "denied", Some(1_050.0)),
 ];
 const KEY: &str = "user:00000000";
 const QUOTA: u32 = 100;
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!("usage: instructions [--json] [--quick]");
-            eprintln!("       instructions run counter|turned|log|two|both|rule allowed|denied");
+            eprintln!("       instructions run counter|turned|log|two|both|rule|plain allowed|denied");
             ExitCode::from(2)
         }
     }
@@ -74,8 +76,10 @@ fn per_decision(kind: &str, answer: &str) -> f64 {
 }
 
 fn run(kind: &str, answer: &str) -> ExitCode {
-    if kind == "rule" {
-        return run_rule(answer);
+    match kind {
+        "rule" => return run_rule(OTHER_RULE, answer),
+        "plain" => return run_rule("", answer),
+        _ => {}
     }
     if kind == "counter" || kind == "two" {
         let limiter = Limiter::new(limits(kind, answer)).expect("one limit goes with itself");
@@ -107,11 +111,14 @@ fn run(kind: &str, answer: &str) -> ExitCode {
     measure(&limiter, answer, || clock.advance_ms(SPACING_MS))
 }
 
-/// A gate with one rule, as the server asks it: the request, the answer, and its numbers.
-fn run_rule(answer: &str) -> ExitCode {
+/// Rule that applies to no request here. With it, requests are matched.
+const OTHER_RULE: &str = "{ name: other, match: { plan: free }, limits: [1/s] }, ";
+
+/// A gate with one rule that applies, as the server asks it: the request, the answer, and its numbers.
+fn run_rule(other_rule: &str, answer: &str) -> ExitCode {
     let quota = if answer == "allowed" { 1_000_000 } else { 1 };
     let limit = format!("{{ quota: {quota}, window: 1h, algorithm: counter }}");
-    let text = format!("version: 1\nrules: [{{ name: each, key: [ip], limits: [{limit}] }}]\n");
+    let text = format!("version: 1\nrules: [{other_rule}{{ name: each, key: [ip], limits: [{limit}] }}]\n");
     let policy = Policy::parse("bench", &text).expect("a valid policy");
     let gate = Gate::new(policy, Memory::default());
     assert!(is_allowed(&gate), "the first one fits");

@@ -101,6 +101,20 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Summary of one limit.
+    #[inline]
+    pub fn single(source: Source, limit: &Limit, decision: &Decision) -> Self {
+        let known = source.has_numbers();
+        let bounds = !known || !limit.needs_id() || decision.remaining == 0;
+        Self {
+            tightest: bounds.then_some(0),
+            quota: bounds.then_some(limit.quota()),
+            remaining: (known && bounds).then_some(decision.remaining),
+            wait: Wait::of(limit, decision),
+            reset_after_ms: known.then_some(decision.reset_after_ms),
+        }
+    }
+
     /// Summary of limits in the order of the file, each with its decision, from `source`.
     #[inline]
     pub fn new<'a, L: Borrow<Limit>>(
@@ -130,5 +144,31 @@ impl Summary {
                 summary.reset_after_ms.max(has_numbers.then_some(decision.reset_after_ms));
         });
         Self { wait: longest, ..summary }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::iter::once;
+    use core::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn one_limit_has_the_summary_of_a_list_of_one() {
+        let limits = [Limit::per_minute(5), Limit::in_flight(3, Duration::from_secs(9)).expect("a limit")];
+        let outcomes = [Outcome::Fits, Outcome::RetryAfter(70), Outcome::Never];
+        let sources = [Source::Store, Source::Cache, Source::Local, Source::Assumed];
+        for limit in limits {
+            for (outcome, source, remaining) in outcomes.into_iter().flat_map(|outcome| {
+                sources
+                    .into_iter()
+                    .flat_map(move |source| [0, 2].map(|remaining| (outcome, source, remaining)))
+            }) {
+                let decision = Decision { outcome, remaining, reset_after_ms: 60, stamp_ms: 0 };
+                let expected = Summary::new(source, once((limit, &decision)));
+                assert_eq!(Summary::single(source, &limit, &decision), expected, "{limit} {decision:?}");
+            }
+        }
     }
 }

@@ -243,6 +243,10 @@ impl Eq for Decisions {}
 
 impl FromIterator<Decision> for Decisions {
     fn from_iter<I: IntoIterator<Item = Decision>>(decisions: I) -> Self {
-        Self(DecisionList::Any(decisions.into_iter().collect()))
+        let mut decisions = decisions.into_iter();
+        let Some(one) = decisions.next() else { return Self::default() };
+        let Some(two) = decisions.next() else { return Self::from([one]) };
+        let Some(three) = decisions.next() else { return Self::from([one, two]) };
+        Self(DecisionList::Any([one, two, three].into_iter().chain(decisions).collect()))
     }
 }

@@ -7,6 +7,7 @@
 //! addresses, because a relay may let anybody have one.
 
 use std::borrow::Cow;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -15,6 +16,93 @@ use super::diagnostics::InvalidValue;
 
 /// Number of bits before the IPv4 address in a mapped one.
 const MAPPED_BITS: u8 = 96;
+
+/// Length up to which a text is checked in one step: that of all dotted texts.
+const SHORT_BYTES: usize = 16;
+/// Length of the longest text of an address, 39, in whole steps.
+const LONG_BYTES: usize = 48;
+
+/// Canonical address and its text, without an allocation.
+#[derive(Clone, Debug)]
+pub struct RequestAddress {
+    address: IpAddr,
+    text: TextBytes,
+    len: usize,
+}
+
+/// Text and zeros behind it. Aligned, so that it is checked in words: it has to be UTF-8.
+#[derive(Clone, Debug)]
+#[repr(align(8))]
+struct TextBytes([u8; LONG_BYTES]);
+
+impl RequestAddress {
+    /// Text of an address. An IPv4-mapped one becomes the IPv4 address.
+    #[inline]
+    pub fn new(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        let mut text = Self { address, text: TextBytes([0; LONG_BYTES]), len: 0 };
+        match address {
+            IpAddr::V4(address) => text.write_dotted(address),
+            IpAddr::V6(address) => text.write_colons(address),
+        }
+        text
+    }
+
+    /// The address.
+    #[inline]
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// Its text.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        let whole = if self.len < SHORT_BYTES { &self.text.0[..SHORT_BYTES] } else { &self.text.0[..] };
+        str::from_utf8(whole).unwrap_or_default().get(..self.len).unwrap_or_default()
+    }
+
+    #[inline]
+    fn write_dotted(&mut self, address: Ipv4Addr) {
+        let mut at = 0;
+        for octet in address.octets() {
+            let (digits, len) = OCTETS[usize::from(octet)];
+            self.text.0[at..at + 4].copy_from_slice(&digits);
+            at += len;
+        }
+        // Without the last dot.
+        self.len = at - 1;
+    }
+
+    #[cold]
+    fn write_colons(&mut self, address: Ipv6Addr) {
+        let mut rest = &mut self.text.0[..];
+        let _ = write!(rest, "{address}");
+        self.len = LONG_BYTES - rest.len();
+    }
+}
+
+/// Each octet in decimal with a dot behind it, and the length of that.
+static OCTETS: [([u8; 4], usize); 256] = {
+    let (mut all, mut octet) = ([([b'.'; 4], 0); 256], 0);
+    while octet < 256 {
+        let digits = [b'0' + (octet / 100) as u8, b'0' + (octet / 10 % 10) as u8, b'0' + (octet % 10) as u8];
+        let zeros = if octet < 10 {
+            2
+        } else if octet < 100 {
+            1
+        } else {
+            0
+        };
+        let mut at = zeros;
+        while at < 3 {
+            all[octet].0[at - zeros] = digits[at];
+            at += 1;
+        }
+        all[octet].1 = 4 - zeros;
+        octet += 1;
+    }
+    all
+};
 
 /// Canonical address of a text.
 #[inline]
@@ -108,6 +196,24 @@ pub(super) fn network(text: &str) -> Result<IpNet, InvalidValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_those_of_the_standard_library() {
+        let octets = (0..=255_u8).flat_map(|octet| {
+            [[octet, 0, 9, 10], [99, octet, 100, 255], [255, 255, octet, 255], [1, 2, 3, octet]]
+        });
+        for octets in octets {
+            assert_eq!(RequestAddress::new(octets.into()).as_str(), Ipv4Addr::from(octets).to_string());
+        }
+        let longest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+        for (address, text) in
+            [("::ffff:192.0.2.1", "192.0.2.1"), ("2001:DB8::1", "2001:db8::1"), (longest, longest)]
+        {
+            let address: IpAddr = address.parse().expect("an address");
+            let written = RequestAddress::new(address);
+            assert_eq!((written.as_str(), written.address()), (text, address.to_canonical()));
+        }
+    }
 
     #[test]
     fn clients_by_address() {

@@ -92,6 +92,7 @@ pub(super) fn policy(rules: Box<[Rule]>, context: FileContext) -> Policy {
     let FileContext { ipv6_prefix, paths } = context;
     let reads = |name| rules.iter().any(|rule| rule.reads(name));
     let built_ins = BuiltIns { method: reads(METHOD), path: reads(PATH), host: reads("host") };
+    let is_plain = matches!(&*rules, [rule] if rule.is_for_all() && rule.is_plain());
     Policy {
         rules,
         trie,
@@ -101,6 +102,7 @@ pub(super) fn policy(rules: Box<[Rule]>, context: FileContext) -> Policy {
         built_ins,
         ipv6_prefix,
         has_routes: false,
+        is_plain,
     }
 }
 

@@ -42,7 +42,7 @@ mod temporary_override;
 mod trie;
 pub mod yaml;
 
-pub use address::embedded_ipv4;
+pub use address::{RequestAddress, embedded_ipv4};
 pub use construct::LoadError;
 pub use diff::Change;
 pub use explain::{
@@ -79,6 +79,8 @@ pub struct Policy {
     ipv6_prefix: u8,
     /// Whether hits contain the route.
     has_routes: bool,
+    /// Whether it has one rule, which is for every request and has nothing but its limits.
+    is_plain: bool,
 }
 
 /// Built-in attributes that some rule of a policy reads. A request need not have the others.

@@ -46,6 +46,13 @@ pub struct Hit<'r> {
 }
 
 impl<'r> Hit<'r> {
+    /// Hit of a rule that has nothing but its limits.
+    #[inline]
+    fn plain(rule: usize, key: Key<'r>) -> Self {
+        let mode = HitMode::Enforce;
+        Self { rule, limit_set: 0, key, mode, route: 0, lacks_key: false, would_block: None }
+    }
+
     /// Hit of a rule in observe mode that would block the request.
     fn blocking(rule: usize, key: Key<'r>, reason: Blocked, route: u32) -> Self {
         Self {
@@ -111,6 +118,19 @@ impl Policy {
         }
         self.check_bound(&hits)?;
         Ok(Choice::Hits(hits))
+    }
+
+    /// Hit of a policy whose only rule is for every request and has nothing but its limits, without
+    /// a list: the same as [`Policy::choose`] finds. `None` if the policy is another one, or if the
+    /// request lacks an attribute of the key.
+    #[inline]
+    pub fn choose_plain<'r>(&self, request: &'r Request<'_>) -> Result<Option<Hit<'r>>, RequestError> {
+        if !self.is_plain {
+            return Ok(None);
+        }
+        let view = RequestView::new(request, self.paths)?;
+        let key = self.rules[0].plain_key(&view)?;
+        Ok(key.map(|key| Hit::plain(0, key)))
     }
 
     /// Whether the rules of these hits match a request by every reading of its path, so that a

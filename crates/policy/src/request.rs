@@ -1,10 +1,13 @@
 //! Request to a policy, independent of any protocol: attributes and a cost.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use smallvec::SmallVec;
 
 use crate::MAX_READINGS;
+use crate::address::RequestAddress;
+use crate::request_view::IP;
 
 /// Maximum number of attributes of a request.
 pub const MAX_ATTRIBUTES: usize = 64;
@@ -31,11 +34,13 @@ pub struct Request<'a> {
     cost: u64,
     id: Option<&'a str>,
     skips_incomplete: bool,
+    /// Value of `ip`, if it was set as an address.
+    address: Option<IpAddr>,
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Self { attributes: SmallVec::new(), cost: 1, id: None, skips_incomplete: false }
+        Self { attributes: SmallVec::new(), cost: 1, id: None, skips_incomplete: false, address: None }
     }
 }
 
@@ -55,6 +60,21 @@ impl<'a> Request<'a> {
     /// Adds an attribute. If a name occurs twice, the first value applies.
     pub fn set(&mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) {
         self.attributes.push((name.into(), value.into()));
+    }
+
+    /// Adds the attribute `ip`, as [`Request::set`] does. Rules that read it need not parse the text.
+    #[inline]
+    pub fn set_address(&mut self, address: &'a RequestAddress) {
+        if self.get(IP).is_none() {
+            self.address = Some(address.address());
+        }
+        self.attributes.push((Cow::Borrowed(IP), Cow::Borrowed(address.as_str())));
+    }
+
+    /// Value of the attribute `ip`, if it was set as an address.
+    #[inline]
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     /// Request with another cost. A cost of 0 peeks: it charges nothing.
@@ -111,29 +131,40 @@ impl<'a> Request<'a> {
         self.cost
     }
 
+    /// Whether it has no attributes.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.attributes.is_empty()
+    }
+
     /// Attributes in the order in which they were added.
     pub fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.attributes.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// Checks the bounds on attributes, for requests from outside.
+    #[inline]
     pub fn check(&self) -> Result<(), RequestError> {
         let attributes = self.attributes.len();
         if attributes > MAX_ATTRIBUTES {
             return Err(RequestError::TooManyAttributes { attributes });
         }
         for (name, value) in self.attributes() {
-            if name.is_empty() {
-                return Err(RequestError::EmptyName);
-            }
-            if name.len() > MAX_NAME_BYTES {
-                return Err(RequestError::NameTooLong { bytes: name.len() });
-            }
-            if value.len() > MAX_VALUE_BYTES {
-                return Err(RequestError::ValueTooLong { attribute: name.to_owned(), bytes: value.len() });
+            if name.is_empty() || name.len() > MAX_NAME_BYTES || value.len() > MAX_VALUE_BYTES {
+                return Err(out_of_bounds(name, value));
             }
         }
         Ok(())
+    }
+}
+
+/// Error in an attribute whose name or value is too short or too long.
+#[cold]
+fn out_of_bounds(name: &str, value: &str) -> RequestError {
+    match name.len() {
+        0 => RequestError::EmptyName,
+        bytes if bytes > MAX_NAME_BYTES => RequestError::NameTooLong { bytes },
+        _ => RequestError::ValueTooLong { attribute: name.to_owned(), bytes: value.len() },
     }
 }
 
@@ -213,6 +244,18 @@ mod tests {
         let too_long = RequestError::ValueTooLong { attribute: "a".to_owned(), bytes: MAX_VALUE_BYTES + 1 };
         assert_eq!(value.check(), Err(too_long));
         assert_eq!(Request::new().with("", "a").check(), Err(RequestError::EmptyName));
+    }
+
+    /// Of two attributes `ip` the first counts, whichever of them is an address.
+    #[test]
+    fn an_address_is_the_value_of_ip() {
+        let mapped = RequestAddress::new("::ffff:192.0.2.1".parse().expect("an address"));
+        let mut request = Request::new();
+        request.set_address(&mapped);
+        assert_eq!((request.get("ip"), request.address()), (Some("192.0.2.1"), Some(mapped.address())));
+        let mut request = Request::new().with("ip", "192.0.2.2");
+        request.set_address(&mapped);
+        assert_eq!((request.get("ip"), request.address()), (Some("192.0.2.2"), None));
     }
 
     #[test]

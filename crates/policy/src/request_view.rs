@@ -20,7 +20,7 @@ pub(super) const TIER: &str = "tier";
 pub(super) struct RequestView<'r, 'a> {
     request: &'r Request<'a>,
     readings: Readings<'r>,
-    /// Parsed address, once it was read.
+    /// Canonical address, once it was parsed, or if the request has it.
     address: Cell<Option<IpAddr>>,
 }
 
@@ -31,7 +31,7 @@ impl<'r, 'a> RequestView<'r, 'a> {
             Some(path) => Readings::new(path, rules)?,
             None => Readings::NONE,
         };
-        Ok(Self { request, readings, address: Cell::new(None) })
+        Ok(Self { request, readings, address: Cell::new(request.address()) })
     }
 
     /// Request by the first reading of its path.

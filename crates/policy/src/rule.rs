@@ -189,6 +189,11 @@ impl Rule {
         self.templates.iter().position(fits).unwrap_or(self.templates.len()) as u32
     }
 
+    /// Whether it has no `match`, so that it is for every request.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.entry.matches.0.is_empty()
+    }
+
     /// Whether its `match` fits a request by at least one reading of the path.
     #[inline(always)]
     pub(super) fn is_for(&self, view: &RequestView<'_, '_>) -> Result<bool, RequestError> {
@@ -214,18 +219,25 @@ impl Rule {
     /// consulted.
     #[inline]
     pub(super) fn ruling<'r>(&self, view: &RequestView<'r, '_>) -> Result<Ruling<'r>, RequestError> {
-        if self.is_plain() {
-            let RequestSubject { key, coverage, agrees } = self.key.subject(view, &self.templates)?;
-            if coverage == KeyCoverage::All && agrees {
-                return Ok(Ruling::Limits { limit_set: 0, key, mode: HitMode::Enforce, lacks_key: false });
-            }
+        if self.is_plain()
+            && let Some(key) = self.plain_key(view)?
+        {
+            return Ok(Ruling::Limits { limit_set: 0, key, mode: HitMode::Enforce, lacks_key: false });
         }
         self.ruling_by_lists(view)
     }
 
+    /// Key of a request that has all attributes of it, and the same by all readings of its path. All
+    /// that a plain rule needs.
+    #[inline(always)]
+    pub(super) fn plain_key<'r>(&self, view: &RequestView<'r, '_>) -> Result<Option<Key<'r>>, RequestError> {
+        let RequestSubject { key, coverage, agrees } = self.key.subject(view, &self.templates)?;
+        Ok(Some(key).filter(|_| coverage == KeyCoverage::All && agrees))
+    }
+
     /// Whether it has nothing but its limits, like most rules.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         let lists = self.deny.len() | self.allow.len() | self.overrides.len() | self.tiers.len();
         lists == 0 && matches!(self.mode, Enforcement::Enforce)
     }

@@ -4,6 +4,7 @@ mod client_address;
 mod fields;
 #[doc(hidden)]
 pub mod json;
+mod shared_value;
 #[doc(hidden)]
 pub mod verdict_json;
 

@@ -82,8 +82,9 @@ impl<'a> Refundable<'a> {
 }
 
 /// Permit that stays in the process: it needs no signature.
+// No box, which would cost another allocation.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct UnsignedPermit(Box<[u8]>);
+pub struct UnsignedPermit(Vec<u8>);
 
 impl UnsignedPermit {
     /// Permit for what an admission recorded, if any of that can be given back.
@@ -101,7 +102,7 @@ impl UnsignedPermit {
                 push_subject(&mut bytes, &refundable, limits);
             }
         }
-        (bytes[count_at] != 0).then(|| Self(bytes.into_boxed_slice()))
+        (bytes[count_at] != 0).then_some(Self(bytes))
     }
 
     /// Settlement at this cost; slots in flight are released.
@@ -130,7 +131,7 @@ impl Signer {
     /// Signed form of a permit, which may leave the process.
     pub(crate) fn sign(&self, UnsignedPermit(body): &UnsignedPermit) -> Permit {
         let mac = self.0.clone().chain_update(body).finalize().into_bytes();
-        Permit([body, &mac[..MAC_BYTES]].concat().into_boxed_slice())
+        Permit([body.as_slice(), &mac[..MAC_BYTES]].concat().into_boxed_slice())
     }
 
     /// Settlement at this cost of a permit of ours; slots in flight are released.
@@ -173,8 +174,11 @@ fn parse(mut input: &[u8]) -> Option<(u64, Vec<ChargeRecord<'_>>)> {
     }
     let [id] = words(input)?;
     let count = byte(input)?;
-    let subjects: Option<Vec<_>> = (0..count).map(|_| parse_subject(input, id)).collect();
-    input.is_empty().then_some((id, subjects?))
+    let mut subjects = Vec::with_capacity(usize::from(count));
+    for _ in 0..count {
+        subjects.push(parse_subject(input, id)?);
+    }
+    input.is_empty().then_some((id, subjects))
 }
 
 fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<ChargeRecord<'a>> {
@@ -185,12 +189,13 @@ fn parse_subject<'a>(input: &mut &'a [u8], id: u64) -> Option<ChargeRecord<'a>> 
     *input = rest;
     let [generation, number] = words(input)?;
     let grant = Grant { generation, number: (number != NO_NUMBER).then_some(number) };
-    let receipts = (0..byte(input)?).map(|_| {
+    let count = byte(input)?;
+    let mut receipts = Vec::with_capacity(usize::from(count));
+    for _ in 0..count {
         let limit = LimitId::from_words(words(input)?)?;
         let [stamp_ms, cost] = words(input)?;
-        Some((limit, Receipt { stamp_ms, cost, holder: id }))
-    });
-    let receipts = receipts.collect::<Option<Vec<_>>>()?;
+        receipts.push((limit, Receipt { stamp_ms, cost, holder: id }));
+    }
     Some(ChargeRecord { space, key: Key::from_raw(form, key)?, grant, receipts })
 }
 

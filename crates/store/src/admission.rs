@@ -1,6 +1,7 @@
 //! Answers of a store: [`Admission`], [`Grants`], [`IdempotentOutcome`].
 
 use slidegate_core::{Grant, Verdict};
+use smallvec::SmallVec;
 
 /// Answer to a request whose charges may be given back: verdict and permits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +31,7 @@ pub enum Grants {
     /// No permit: the request was denied, or nothing of it is refundable.
     Nothing,
     /// One permit per refundable charge.
-    Permits(Vec<Option<Grant>>),
+    Permits(SmallVec<[Option<Grant>; 1]>),
     /// No permit and no charge: a subject has
     /// [`MAX_OPEN_PERMITS`](slidegate_core::MAX_OPEN_PERMITS) open permits.
     TooManyOpen,
@@ -38,7 +39,8 @@ pub enum Grants {
 
 impl Grants {
     /// Permits by charge.
-    pub fn new(grants: Vec<Option<Grant>>) -> Self {
+    pub fn new(grants: impl IntoIterator<Item = Option<Grant>>) -> Self {
+        let grants: SmallVec<[Option<Grant>; 1]> = grants.into_iter().collect();
         if grants.iter().any(Option::is_some) { Self::Permits(grants) } else { Self::Nothing }
     }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use ::http::HeaderValue;
 use arc_swap::Guard;
 use slidegate_core::{Decision, Limit, Outcome, Source, Summary, Verdict, Wait};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::active_policy::ActivePolicy;
 #[cfg(feature = "http")]
@@ -182,6 +182,30 @@ impl Answer {
         Self { policy, verdict, limit_sets, items: records, dry_runs, permit, replayed, unanswered, nodes }
     }
 
+    /// Answer to a request with one hit, of this cost.
+    // Always, as above.
+    #[inline(always)]
+    pub(super) fn of_hit(
+        policy: Guard<Arc<ActivePolicy>>,
+        (hit, cost): (&Hit<'_>, u64),
+        verdict: Verdict,
+        permit: Option<UnsignedPermit>,
+        nodes: u64,
+    ) -> Self {
+        let ends = ItemBounds { limit_sets: 1, decisions: verdict.decisions.len() as u32, dry_runs: 0 };
+        Self {
+            policy,
+            verdict,
+            limit_sets: smallvec![LimitSetRef::from(hit)],
+            items: SmallVec::from_buf([ItemRecord { ends, blocked_by: None, cost }]),
+            dry_runs: Vec::new(),
+            permit,
+            replayed: false,
+            unanswered: None,
+            nodes,
+        }
+    }
+
     /// Whether the request may pass. Of a batch: whether all may; if not, none was charged.
     #[inline]
     pub fn is_allowed(&self) -> bool {
@@ -263,6 +287,13 @@ impl Answer {
     #[inline]
     fn summary_of(&self, sets: &[LimitSetRef], mut decisions: &[Decision]) -> Summary {
         let source = self.verdict.source;
+        // Most requests have one limit.
+        if let ([set], [decision]) = (sets, decisions)
+            && let [limit] = set.resolve(&self.policy).1.limits()
+            && source == Source::Store
+        {
+            return Summary::single(source, limit, decision);
+        }
         Summary::new(
             source,
             sets.iter().flat_map(|set| {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::in_flight::split_charge;
 use super::item::{ItemLimits, MatchedItem, is_blocked};
 use crate::permit::Refundable;
-use slidegate_policy::{Hit, HitMode, Policy, RequestError};
+use slidegate_policy::{Hit, HitMode, LimitSet, Policy, RequestError, Rule};
 use slidegate_store::{Admission, Charge, ChargeRequest, MAX_LIMITS, RefundScope, ReserveRequest, Space};
 
 /// Whether an admission opens permits.
@@ -120,15 +120,24 @@ pub(super) fn charge<'c>(policy: &'c Policy, hit: &'c Hit<'_>, cost: u64) -> Cha
     Charge { space: rule.space(), key: &hit.key, limits: rule.limit_sets()[hit.limit_set].limits(), cost }
 }
 
-/// Refund scope of a rule: everything if it is `refundable`, slots in flight always.
+/// Refund scope of a hit, if it opens a permit.
 #[inline]
 pub(super) fn refund_scope(policy: &Policy, hit: &Hit<'_>, permits: Permits) -> RefundScope {
     let rule = &policy.rules()[hit.rule];
-    let has_slots = || rule.limit_sets()[hit.limit_set].limits().iter().any(|limit| limit.needs_id());
     match permits {
         Permits::None => RefundScope::Nothing,
-        Permits::Open if rule.refundable() => RefundScope::Everything,
-        Permits::Open if has_slots() => RefundScope::InFlight,
-        Permits::Open => RefundScope::Nothing,
+        Permits::Open => refund_scope_of(rule, &rule.limit_sets()[hit.limit_set]),
+    }
+}
+
+/// Refund scope of a limit set: everything if its rule is `refundable`, slots in flight always.
+#[inline]
+pub(super) fn refund_scope_of(rule: &Rule, set: &LimitSet) -> RefundScope {
+    if rule.refundable() {
+        RefundScope::Everything
+    } else if set.limits().iter().any(Limit::needs_id) {
+        RefundScope::InFlight
+    } else {
+        RefundScope::Nothing
     }
 }

@@ -8,7 +8,7 @@ use super::charges::Permits;
 use super::item::{BlockedBy, ItemLimits, MatchedItem, is_blocked};
 use super::{Gate, GateError};
 use crate::telemetry::{BlockedRequest, LimitDecisions, RequestInfo, RequestOutcome, Telemetry};
-use slidegate_policy::{Hit, HitMode};
+use slidegate_policy::{Hit, HitMode, Request};
 use slidegate_store::{Admission, Charge, IdempotentOutcome};
 
 impl<S, C> Gate<S, C> {
@@ -48,6 +48,25 @@ impl<S, C> Gate<S, C> {
         if let Some(telemetry) = &self.telemetry {
             decided(telemetry, policy, items, verdict);
         }
+    }
+
+    /// [`Gate::report_verdict`] on a request whose only hit is this enforced one.
+    #[inline]
+    pub(super) fn report_hit(
+        &self,
+        policy: &ActivePolicy,
+        request: &Request<'_>,
+        hit: &Hit<'_>,
+        verdict: &Verdict,
+    ) {
+        let Some(telemetry) = &self.telemetry else { return };
+        let info = RequestInfo::new(request.requested_cost(), request.id());
+        if let [decision] = &*verdict.decisions {
+            return telemetry.one(policy, &info, hit, (verdict, decision));
+        }
+        let decisions = LimitDecisions::all(verdict);
+        telemetry.decided(1, &info, &decisions);
+        telemetry.rule(policy, &info, (HitMode::Enforce, hit), &decisions);
     }
 
     /// Records the decision of an ad hoc limit.

@@ -12,8 +12,15 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// proxy. A hop further left was written by that one, and may be forged. `None` if a trusted proxy
 /// reports something that is not an address: the proxy's own address would be wrong, as rules may
 /// trust it.
+#[inline]
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
-    let mut client = peer.to_canonical();
+    let client = peer.to_canonical();
+    if is_trusted(client, trusted) { hop_before(client, headers, trusted) } else { Some(client) }
+}
+
+/// Address that a trusted proxy reports.
+#[inline(never)]
+fn hop_before(mut client: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> Option<IpAddr> {
     let lines = headers.get_all(X_FORWARDED_FOR).into_iter().rev();
     let mut hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b','));
     while is_trusted(client, trusted) {

@@ -1,7 +1,6 @@
 //! Attributes of a request: the usual ones, and those that the application adds.
 
 use std::borrow::Cow;
-use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,7 +11,7 @@ use axum::extract::connect_info::MockConnectInfo;
 use ipnet::IpNet;
 
 use crate::http::{client_address, host_name};
-use slidegate_policy::{BuiltIns, Policy, Request};
+use slidegate_policy::{BuiltIns, Policy, Request, RequestAddress};
 
 /// Function that computes an attribute.
 type AttributeFn = dyn for<'a> Fn(&'a Parts) -> Option<Cow<'a, str>> + Send + Sync;
@@ -72,17 +71,28 @@ impl RequestAttributes {
         self.added.push((name.into(), Extractor::Function(function)));
     }
 
-    /// Request for the rules, with these built-in attributes and the address. `ip` is where its
-    /// text is stored. Whatever the rules read, an invalid path or host is refused.
+    /// Address of the client, if it is known.
     #[inline]
-    pub(super) fn request<'a>(
+    pub(super) fn client(&self, policy: &Policy, parts: &Parts) -> Option<IpAddr> {
+        let Some(peer) = (self.peer)(parts) else {
+            if policy.reads("ip") {
+                self.log_missing_peer();
+            }
+            return None;
+        };
+        client_address(peer, &parts.headers, &self.trusted_proxies)
+    }
+
+    /// Sets the attributes and the cost of a request, with these built-in attributes and the address
+    /// of the client. Whatever the rules read, an invalid path or host is refused.
+    #[inline]
+    pub(super) fn fill<'a>(
         &'a self,
-        policy: &Policy,
+        request: &mut Request<'a>,
         built_ins: BuiltIns,
         parts: &'a Parts,
-        ip: &'a mut IpText,
-    ) -> Result<Request<'a>, String> {
-        let mut request = Request::new();
+        address: Option<&'a RequestAddress>,
+    ) -> Result<(), String> {
         // First: of two attributes with one name the first counts.
         for (name, source) in &self.added {
             let value = match source {
@@ -102,28 +112,18 @@ impl RequestAttributes {
         if built_ins.path || !is_plain_path(path.as_bytes()) {
             request.set("path", path);
         }
-        let host = match parts.uri.host() {
-            Some(host) => Some(host),
-            None => single_value(parts, &HOST)?,
-        };
-        let reads_host = |host: &&str| built_ins.host || host.len() > MAX_PLAIN_BYTES;
-        if let Some(host) = host.filter(|host| !host.is_empty()).filter(reads_host) {
+        if let Some(host) = host(parts, built_ins.host)? {
             request.set("host", host_name(host));
-        }
-        match (self.peer)(parts) {
-            Some(peer) => {
-                if let Some(address) = client_address(peer, &parts.headers, &self.trusted_proxies) {
-                    request.set("ip", ip.write(address));
-                }
-            }
-            None if policy.reads("ip") => self.log_missing_peer(),
-            None => {}
         }
         if let Some(cost) = &self.cost {
             request.set_cost(cost(parts));
         }
-        request.check().map_err(|error| error.to_string())?;
-        Ok(request)
+        let has_others = !request.is_empty();
+        if let Some(address) = address {
+            request.set_address(address);
+        }
+        // An address alone is within the bounds.
+        if has_others { request.check().map_err(|error| error.to_string()) } else { Ok(()) }
     }
 
     #[cold]
@@ -141,11 +141,52 @@ impl RequestAttributes {
 /// Length up to which a value is surely valid.
 const MAX_PLAIN_BYTES: usize = 256;
 
+/// Host of a request, if it has one, and rules read it or it might be refused.
+#[inline]
+fn host(parts: &Parts, is_read: bool) -> Result<Option<&str>, String> {
+    let host = match parts.uri.authority() {
+        // It is no longer than that.
+        Some(authority) if !is_read && authority.as_str().len() <= MAX_PLAIN_BYTES => None,
+        Some(authority) => Some(authority.host()),
+        None => single_value(parts, &HOST)?,
+    };
+    Ok(host.filter(|host| !host.is_empty() && (is_read || host.len() > MAX_PLAIN_BYTES)))
+}
+
+/// Bit of a slash in the kind of a byte.
+const SLASH: u8 = 1;
+/// Bit of a byte that servers may read differently.
+const SPECIAL: u8 = 2;
+
+/// Kinds of the bytes of a path.
+static BYTE_KINDS: [u8; 256] = {
+    let (mut kinds, mut byte) = ([SPECIAL; 256], 0_usize);
+    while byte < 256 {
+        match byte as u8 {
+            b'/' => kinds[byte] = SLASH,
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => kinds[byte] = 0,
+            _ => {}
+        }
+        byte += 1;
+    }
+    kinds
+};
+
 /// Whether all servers surely read a path alike, so that it cannot be refused.
 #[inline]
 fn is_plain_path(path: &[u8]) -> bool {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_".contains(byte);
-    path.len() <= MAX_PLAIN_BYTES && path.iter().all(is_plain) && path.windows(2).all(|pair| pair != b"//")
+    if path.len() > MAX_PLAIN_BYTES {
+        return false;
+    }
+    // Without a branch for each byte.
+    let (mut before, mut found) = (0, 0);
+    for byte in path {
+        let kind = BYTE_KINDS[usize::from(*byte)];
+        // Two slashes in a row are as special as other bytes.
+        found |= kind | (kind & before) << 1;
+        before = kind;
+    }
+    found & SPECIAL == 0
 }
 
 /// The value of a header. Of two values the service might use the other.
@@ -159,41 +200,20 @@ fn single_value<'h>(parts: &'h Parts, name: &HeaderName) -> Result<Option<&'h st
     text.map(Some).map_err(|_| format!("the header {name} is not UTF-8"))
 }
 
-/// Text of an IP address, without an allocation.
-pub(super) struct IpText {
-    bytes: [u8; MAX_IP_BYTES],
-    len: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Length of the longest text of an address: IPv6 with an embedded IPv4 address.
-const MAX_IP_BYTES: usize = 45;
-
-impl IpText {
-    pub(super) const EMPTY: Self = Self { bytes: [0; MAX_IP_BYTES], len: 0 };
-
-    fn write(&mut self, address: IpAddr) -> &str {
-        match address {
-            IpAddr::V4(address) => {
-                let mut number = itoa::Buffer::new();
-                for (index, octet) in address.octets().into_iter().enumerate() {
-                    if index > 0 {
-                        self.push(b".");
-                    }
-                    self.push(number.format(octet).as_bytes());
-                }
-            }
-            IpAddr::V6(address) => {
-                let mut rest = &mut self.bytes[..];
-                let _ = write!(rest, "{address}");
-                self.len = MAX_IP_BYTES - rest.len();
-            }
+    #[test]
+    fn paths_are_plain_if_nothing_in_them_is_read_differently() {
+        let longest = "/".to_owned() + &"a".repeat(MAX_PLAIN_BYTES - 1);
+        for path in ["", "/", "/v1/items/17", "/Some-Thing_else/", longest.as_str()] {
+            assert!(is_plain_path(path.as_bytes()), "{path}");
         }
-        str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
-    }
-
-    fn push(&mut self, text: &[u8]) {
-        let end = self.len + text.len();
-        self.bytes[self.len..end].copy_from_slice(text);
-        self.len = end;
+        let too_long = longest + "a";
+        for path in ["//", "/a//b", "/a/./b", "/a;x=1", "/%2e", "/a\\b", "/a#b", "/\u{e9}", too_long.as_str()]
+        {
+            assert!(!is_plain_path(path.as_bytes()), "{path}");
+        }
     }
 }

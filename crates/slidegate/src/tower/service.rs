@@ -13,7 +13,6 @@ use http_body::Body;
 use tokio::sync::oneshot;
 use tower_service::Service;
 
-use super::attributes::IpText;
 use super::body::{LimitedBody, ResponseGuard};
 use super::charge_handle::{ChargeHandle, GateCharge, OpenCharge};
 use super::future::{ResponseAdmission, ResponseFuture};
@@ -22,7 +21,7 @@ use super::refusal::{Refusal, respond};
 use crate::clock::{Clock, SystemClock};
 use crate::gate::{Answer, CheckRequest, Gate, GateError, WaitFlag};
 use crate::http::HeaderFields;
-use slidegate_policy::BuiltIns;
+use slidegate_policy::{BuiltIns, RequestAddress};
 use slidegate_store::{Memory, SyncStore, random};
 
 /// Limited service. [`RateLimitLayer`] creates it.
@@ -129,6 +128,11 @@ where
     }
 }
 
+/// Random number that spreads `Retry-After`.
+fn jitter() -> u64 {
+    u64::from_le_bytes(random())
+}
+
 /// Decides in a task of its own, which ends no decision of the store halfway: a request that is
 /// cancelled meanwhile gives back what it is charged when the task drops the charge. A request that
 /// only waits leaves its queue at once.
@@ -198,16 +202,17 @@ impl LayerOptions {
         if !self.wait.is_zero() || gate.store().as_memory().is_none() {
             return None;
         }
-        let (policy, mut ip) = (gate.policy_guard(), IpText::EMPTY);
-        let built_ins = policy.built_ins();
-        let request = match self.attributes.request(&policy, built_ins, parts, &mut ip) {
-            Ok(request) => request,
-            Err(error) => return Some(self.refuse(&Refusal::Invalid(&error), parts)),
-        };
+        let policy = gate.policy_guard();
+        let address = self.attributes.client(&policy, parts).map(RequestAddress::new);
+        // Filled in place, because it is large.
+        let mut request = slidegate_policy::Request::new();
+        if let Err(error) = self.attributes.fill(&mut request, policy.built_ins(), parts, address.as_ref()) {
+            return Some(self.refuse(&Refusal::Invalid(&error), parts));
+        }
         let cost = request.requested_cost();
-        match gate.check_now_by(policy, &request, |_| {}) {
-            Ok(answer) => answer.map(|answer| self.conclude(gate, parts, answer, cost)),
-            Err(error) => Some(self.refuse_error(&error, parts)),
+        match &mut gate.check_now_by(policy, &request, |_| {}) {
+            Ok(answer) => answer.as_mut().map(|answer| self.conclude(gate, parts, answer, cost)),
+            Err(error) => Some(self.refuse_error(error, parts)),
         }
     }
 
@@ -218,38 +223,44 @@ impl LayerOptions {
         parts: &Parts,
         flag: &WaitFlag,
     ) -> LayerDecision {
-        let mut ip = IpText::EMPTY;
-        let request = match self.attributes.request(&gate.policy(), ALL_BUILT_INS, parts, &mut ip) {
-            Ok(request) => request,
-            Err(error) => return self.refuse(&Refusal::Invalid(&error), parts),
-        };
+        let address = self.attributes.client(&gate.policy(), parts).map(RequestAddress::new);
+        let mut request = slidegate_policy::Request::new();
+        if let Err(error) = self.attributes.fill(&mut request, ALL_BUILT_INS, parts, address.as_ref()) {
+            return self.refuse(&Refusal::Invalid(&error), parts);
+        }
         let cost = request.requested_cost();
         let request = CheckRequest { wait: self.wait, ..CheckRequest::from(request) };
         match gate.check_with_flag(&request, flag).await {
-            Ok(answer) => self.conclude(gate, parts, answer, cost),
+            Ok(mut answer) => self.conclude(gate, parts, &mut answer, cost),
             Err(error) => self.refuse_error(&error, parts),
         }
     }
 
     /// Admission or refusal of an answer.
+    #[inline]
     fn conclude<S: SyncStore + 'static, C: Clock + 'static>(
         &self,
         gate: &Arc<Gate<S, C>>,
         parts: &Parts,
-        mut answer: Answer,
+        answer: &mut Answer,
         cost: u64,
     ) -> LayerDecision {
+        if !answer.is_allowed() {
+            return self.refuse_answer(answer, parts);
+        }
+        let fields = self.headers.fields(answer, jitter);
+        let charge = answer.take_permit().map(|permit| GateCharge::open(Arc::clone(gate), permit, cost));
+        LayerDecision::Admitted(GateAdmission { fields, charge })
+    }
+
+    #[inline(never)]
+    fn refuse_answer(&self, answer: &Answer, parts: &Parts) -> LayerDecision {
         if let Some((rule, reason)) = answer.blocked() {
             return self.refuse(&Refusal::Blocked { rule, reason }, parts);
         }
-        let fields = self.headers.fields(&answer, || u64::from_le_bytes(random()));
-        if !answer.is_allowed() {
-            let mut response = self.render(&Refusal::Denied(&answer), parts);
-            fields.put_into(response.headers_mut());
-            return LayerDecision::Refused(response);
-        }
-        let charge = answer.take_permit().map(|permit| GateCharge::open(Arc::clone(gate), permit, cost));
-        LayerDecision::Admitted(GateAdmission { fields, charge })
+        let mut response = self.render(&Refusal::Denied(answer), parts);
+        self.headers.fields(answer, jitter).put_into(response.headers_mut());
+        LayerDecision::Refused(response)
     }
 
     #[cold]

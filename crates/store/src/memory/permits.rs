@@ -69,7 +69,7 @@ impl Memory {
                         false => permits.grant_slots(id, until_ms),
                     })
                 });
-                all_grants = Grants::new(grants.collect());
+                all_grants = Grants::new(grants);
             }
             verdict
         });
@@ -107,16 +107,16 @@ impl Memory {
                 true => permits.grant(id, until_ms),
                 false => permits.grant_slots(id, until_ms),
             });
-            grants = Grants::new(vec![grant]);
+            grants = Grants::new([grant]);
         }
         subject.update_budget(budget);
         Some(Admission { verdict, grants })
     }
 
-    /// Settles a charge of one subject on the heap in place; `None`, and nothing changes, if it is
-    /// not there, or might need memory. The subject stays even if nothing is left of it: the next
-    /// request finds it, and the sweep for a new subject removes it.
-    fn settle_in_place(&self, settlement: &Settlement<'_>) -> Option<SettleOutcome> {
+    /// [`Memory::settle_now`] for a charge of one subject on the heap, in place; `None`, and nothing
+    /// changes, if it is not there, or might need memory. The subject stays even if nothing is left of
+    /// it: the next request finds it, and the sweep for a new subject removes it.
+    pub fn settle_in_place(&self, settlement: &Settlement<'_>) -> Option<SettleOutcome> {
         let [record] = settlement.subjects.as_slice() else { return None };
         let fingerprint = self.fingerprints.of(record.space, &record.key);
         let mut shard = self.shards[self.shard_of(&fingerprint)].lock();

@@ -108,7 +108,12 @@ impl SubjectState {
 
     /// Decides under all of these limits, which are aligned.
     pub(super) fn decide(&mut self, limits: &[Limit], attempt: Attempt) -> Verdict {
-        let verdict = decide(&mut self.attempts(limits, attempt), attempt.now_ms);
+        let verdict = match (limits, self.limit_states.as_mut_slice()) {
+            ([limit], [LimitState { state, .. }, ..]) => {
+                Verdict::new(attempt.now_ms.min(MAX_TIME_MS), [state.decide(limit, attempt)].into())
+            }
+            _ => decide(&mut self.attempts(limits, attempt), attempt.now_ms),
+        };
         self.set_denied(attempt.cost, verdict.is_allowed());
         verdict
     }
@@ -261,7 +266,9 @@ impl SubjectState {
 
     /// Records its footprint in the budget.
     pub(super) fn set_footprint(&mut self, budget: &mut Budget, footprint: Footprint) {
-        budget.change(self.group, self.budgeted, footprint);
-        self.budgeted = footprint;
+        if footprint != self.budgeted {
+            budget.change(self.group, self.budgeted, footprint);
+            self.budgeted = footprint;
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use slidegate::policy::file::{File, Missing, RuleEntry, Spanned};
-use slidegate::policy::{Blocked, Choice, Policy};
+use slidegate::policy::{Blocked, Choice, Policy, RequestAddress};
 use slidegate::{Key, Request};
 use slidegate_testkit::cases::{Rng, prove};
 use slidegate_testkit::ensure;
@@ -28,6 +28,32 @@ fn key(policy: &Policy, attributes: &[(&str, &str)]) -> Option<Key<'static>> {
     match policy.choose(&request) {
         Ok(Choice::Hits(hits)) => hits.first().map(|hit| hit.key.clone().into_owned()),
         other => panic!("{attributes:?}: {other:?}"),
+    }
+}
+
+/// An address is the same subject as its text, whether or not the policy has a short way to find it.
+#[test]
+fn addresses_are_the_subjects_of_their_texts() {
+    let policies = [policy(&["ip"], Missing::Shared), policy(&["user|ip"], Missing::Deny)];
+    let texts = [
+        "192.0.2.1",
+        "0.0.0.0",
+        "255.255.255.255",
+        "::ffff:192.0.2.1",
+        "2001:db8:1:2:3::4",
+        "64:ff9b::192.0.2.1",
+        "2002:c000:0201::1",
+        "::",
+    ];
+    for text in texts {
+        let address = RequestAddress::new(text.parse().expect("an address"));
+        let mut request = Request::new();
+        request.set_address(&address);
+        for policy in &policies {
+            let plain = policy.choose_plain(&request).expect("a request").expect("a plain policy");
+            assert_eq!(Some(&plain.key), key(policy, &[("ip", text)]).as_ref(), "{text}");
+            assert_eq!(policy.choose(&request), Ok(Choice::Hits([plain].into_iter().collect())), "{text}");
+        }
     }
 }
 
