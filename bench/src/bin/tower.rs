@@ -93,7 +93,7 @@ fn count_all(report: &mut Report) {
 
 /// What runs under callgrind.
 fn count(name: &str) -> ExitCode {
-    let Some((_, contender)) = CONTENDERS.iter().find(|(known, _)| *known == name) else {
+    let Some((_, contender)) = CONTENDERS.iter().find(|(label, _)| *label == name) else {
         eprintln!("usage: tower run CONTENDER");
         return ExitCode::from(2);
     };

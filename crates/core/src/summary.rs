@@ -104,14 +104,14 @@ impl Summary {
     /// Summary of one limit.
     #[inline]
     pub fn single(source: Source, limit: &Limit, decision: &Decision) -> Self {
-        let known = source.has_numbers();
-        let bounds = !known || !limit.needs_id() || decision.remaining == 0;
+        let has_numbers = source.has_numbers();
+        let bounds = !has_numbers || !limit.needs_id() || decision.remaining == 0;
         Self {
             tightest: bounds.then_some(0),
             quota: bounds.then_some(limit.quota()),
-            remaining: (known && bounds).then_some(decision.remaining),
+            remaining: (has_numbers && bounds).then_some(decision.remaining),
             wait: Wait::of(limit, decision),
-            reset_after_ms: known.then_some(decision.reset_after_ms),
+            reset_after_ms: has_numbers.then_some(decision.reset_after_ms),
         }
     }
 

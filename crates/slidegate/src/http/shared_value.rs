@@ -24,8 +24,8 @@ pub(super) fn shared_value(text: &str) -> HeaderValue {
 
 fn static_text(text: &str) -> Option<&'static str> {
     let mut texts = TEXTS.lock().ok()?;
-    if let Some(known) = texts.get(text) {
-        return Some(known);
+    if let Some(existing) = texts.get(text) {
+        return Some(existing);
     }
     if texts.len() >= MAX_TEXTS {
         return None;
